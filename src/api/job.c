@@ -9,7 +9,7 @@
 #include "core/context.h"
 #include "core/job.h"
 #include "core/message.h"
-#include "op/trigger/thread.h"
+#include "op/trigger/helper.h"
 #include "op/notify/notify.h"
 #include "op/tagged/tagged.h"
 #include "op/upcalls.h"

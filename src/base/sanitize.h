@@ -1,7 +1,7 @@
 /* sanitize.h: annotations for ordering that ThreadSanitizer (TSan) cannot see.
  *
  * TSan observes a single process. Two threads of a process may be ordered through another process: for example, a
- * service thread copies data, a peer learns of the copy, and a barrier with that peer orders the program's thread after
+ * helper thread copies data, a peer learns of the copy, and a barrier with that peer orders the program's thread after
  * it. These functions tell TSan about such ordering. In builds without TSan they do nothing.
  */
 #ifndef TERN_BASE_SANITIZE_H

@@ -11,9 +11,7 @@
 #ifndef TERN_BOOT_BELL_H
 #define TERN_BOOT_BELL_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include "boot/segment.h"
 
 /* Sleep while *bell equals seen, for at most ns nanoseconds (negative: no limit). May return early. */
 void tern_boot_bell_wait(_Atomic uint32_t *bell, uint32_t seen, int64_t ns);
@@ -57,6 +55,23 @@ static inline uint32_t tern_boot_bell_announce(_Atomic uint32_t *bell, _Atomic u
     /* seq_cst: the announcement before the caller's last poll. Pairs with the fence in tern_boot_bell_ring(). */
     atomic_thread_fence(memory_order_seq_cst);
     return seen;
+}
+
+/* Wake the threads of a rank that sleep on its bell. The caller has published its data. */
+static inline void tern_boot_wake(struct tern_slot *slot)
+{
+    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+}
+
+/* Wake the thread that serves a rank's peers. The caller has published its request. */
+static inline void tern_boot_wake_service(struct tern_slot *slot)
+{
+    uint32_t sleeps;
+
+    /* seq_cst: the request before the load of service_sleeps. Pairs with the fence in tern_boot_bell_announce(). */
+    atomic_thread_fence(memory_order_seq_cst);
+    if ((sleeps = atomic_load_explicit(&slot->service_sleeps, memory_order_relaxed)) != 0)
+        tern_boot_bell_wake(sleeps == TERN_SERVICE_ON_BELL ? &slot->bell : &slot->service_bell);
 }
 
 /* Withdraw an announcement, after sleeping or instead of it. */

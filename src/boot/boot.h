@@ -1,7 +1,7 @@
 /* boot.h: how a process learns which rank of which job it is.
  *
  * ternrun sets one variable in the environment of each rank:
- *     TERN_BOOT=layout=8,rank=2,ranks=8,arena=5,huge=6,tell=-1,launcher=4711,job=81985529216486895
+ *     TERN_BOOT=layout=9,rank=2,ranks=8,arena=5,huge=6,tell=-1,launcher=4711,job=81985529216486895
  * arena, huge and tell are inherited descriptors. huge is -1 if the system has no huge pages. tell is a pipe to the
  * relay, or -1 if the job has one node. launcher is ternrun's process id, through which a rank can reopen the
  * descriptors if an intermediate program has closed them. job is the job's mark. The mark is random, so that a process
@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/options.h"
 #include "base/status.h"
 #include "boot/segment.h"
 
@@ -116,6 +117,17 @@ const void *tern_boot_net_address(const struct tern_boot *boot, uint16_t link, i
 static inline bool tern_boot_same_node(const struct tern_boot *boot, int rank)
 {
     return boot->segment->slot[rank].node == (uint32_t)boot->node;
+}
+
+/* Return whether a rank of the job serves no more requests: it has left the job, or it is dead and the job continues
+ * without it. */
+static inline bool tern_boot_gone(const struct tern_boot *boot, int rank)
+{
+    const struct tern_slot *slot = &boot->segment->slot[rank];
+    uint32_t                fate = atomic_load_explicit(&slot->fate, memory_order_relaxed); /* orders nothing */
+
+    return (fate == TERN_FATE_LOST && boot->segment->on_failure == TERN_ON_FAILURE_RETURN) || fate == TERN_FATE_ENDED ||
+           atomic_load_explicit(&slot->life, memory_order_relaxed) == TERN_LIFE_LEFT;
 }
 
 /* Wake the relay. Call this after this rank has changed state that other nodes must know: its life or its barrier slot.

@@ -258,7 +258,7 @@ void tern_boot_relay_ring(struct tern_relay *relay)
         struct tern_slot *slot = &relay->segment->slot[rank];
 
         if (relay->member[rank].is_here)
-            tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+            tern_boot_wake(slot);
     }
 }
 

@@ -42,13 +42,16 @@ enum tern_life {
  * between tern_init and tern_finalize, or exited with a status other than 0. */
 enum tern_fate { TERN_FATE_RUNNING, TERN_FATE_ENDED, TERN_FATE_LOST };
 
+/* How the helper thread of a rank, which serves its peers, sleeps: not at all, or on one of the two bells. */
+enum tern_service_sleep { TERN_SERVICE_AWAKE, TERN_SERVICE_ON_SERVICE_BELL, TERN_SERVICE_ON_BELL };
+
 /* The state of one rank. */
 struct tern_slot {
     /* The fields that other ranks change to wake this rank have their own cache line. */
     _Alignas(64) _Atomic uint32_t bell; /* futex; incremented by any process that wakes the rank */
     _Atomic uint32_t sleepers;          /* number of threads of the rank that sleep on bell. Writer: the rank */
-    _Atomic uint32_t service_bell;      /* these two: bell and sleepers of the rank's service thread */
-    _Atomic uint32_t service_sleeps;
+    _Atomic uint32_t service_bell;      /* futex; incremented by any process that wakes the rank's helper thread */
+    _Atomic uint32_t service_sleeps;    /* enum tern_service_sleep. Writer: the rank's helper thread */
     _Atomic uint32_t
         uses_membarrier; /* 1: the rank runs a membarrier (bell.h) before it sleeps on bell. Writer: the rank */
     /* The following fields are written once or twice during the rank's life. */

@@ -71,8 +71,7 @@ void tern_core_ctx_unlist(struct tern_ctx *ctx)
 /* Free the operations of a list. Those with an owner belong to it, and only leave the list. */
 static void release_ops(struct tern_list *list)
 {
-    TERN_LIST_EACH(struct tern_op, op, list, node)
-    {
+    TERN_LIST_EACH(struct tern_op, op, list, node) {
         tern_base_list_remove(&op->node);
         if (!op->owner)
             tern_core_op_drop(op);
@@ -103,7 +102,7 @@ void tern_core_ctx_advance(struct tern_ctx *ctx)
     for (unsigned i = 0; tern_core_ctx_has_ops(ctx) && i < tern_job.links; i++)
         tern_job.ops[i]->progress(ctx->lane[i]);
     TERN_LIST_EACH(struct tern_op, op, &ctx->active, active)
-    tern_core_op_advance(op);
+        tern_core_op_advance(op);
 }
 
 bool (*tern_core_ctx_on_death)(struct tern_ctx *ctx);
@@ -130,8 +129,8 @@ bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank)
     int64_t n = 0;
 
     TERN_LIST_EACH(const struct tern_op, op, &ctx->active, active)
-    if (op->link.xfer.part->rank == rank && (op->blocked || ++n >= AHEAD || n >= tern_opt.notify_queue))
-        return true;
+        if (op->link.xfer.part->rank == rank && (op->blocked || ++n >= AHEAD || n >= tern_opt.notify_queue))
+            return true;
     return false;
 }
 
@@ -225,7 +224,7 @@ bool tern_core_ctx_has_earlier(const struct tern_ctx *ctx, int rank)
     if (ctx->order != TERN_STRICT)
         return false;
     TERN_LIST_EACH(const struct tern_op, op, &ctx->outstanding, node)
-    if (op->link.xfer.part->rank == rank)
-        return true;
+        if (op->link.xfer.part->rank == rank)
+            return true;
     return false;
 }

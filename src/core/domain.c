@@ -26,11 +26,13 @@ _Static_assert(sizeof(struct say) == 256, "a contribution has no padding");
 _Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "a contribution fits into the scratch space of the team");
 
 static struct {
-    pthread_mutex_t            lock; /* guards the fields that follow, and freed and next of every domain */
-    struct tern_atomic_domain *used;
-    struct tern_atomic_domain *freed, **freed_end; /* oldest first */
-    unsigned                   count;              /* number of freed domains */
-} domains = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    pthread_mutex_t  lock; /* guards the fields that follow, and freed and node of every domain */
+    struct tern_list used;
+    struct tern_list freed; /* oldest first */
+    unsigned         count; /* number of freed domains */
+} domains = { .lock = PTHREAD_MUTEX_INITIALIZER,
+              .used = TERN_LIST_INIT(domains.used),
+              .freed = TERN_LIST_INIT(domains.freed) };
 
 /* ---- memory ---- */
 
@@ -40,8 +42,7 @@ static struct tern_atomic_domain *domain_new(void)
 
     pthread_mutex_lock(&domains.lock);
     if (domains.count >= KEPT) {
-        domain = domains.freed;
-        domains.freed = domain->next;
+        domain = TERN_LIST_ITEM(tern_base_list_pop(&domains.freed), struct tern_atomic_domain, node);
         domains.count--;
     }
     pthread_mutex_unlock(&domains.lock);
@@ -51,40 +52,34 @@ static struct tern_atomic_domain *domain_new(void)
 static void domain_add(struct tern_atomic_domain *domain)
 {
     pthread_mutex_lock(&domains.lock);
-    domain->next = domains.used;
-    domains.used = domain;
+    tern_base_list_push(&domains.used, &domain->node);
     pthread_mutex_unlock(&domains.lock);
 }
 
 bool tern_core_domain_free(struct tern_atomic_domain *domain)
 {
-    struct tern_atomic_domain **at = &domains.used;
+    bool found = false;
 
     pthread_mutex_lock(&domains.lock);
-    while (*at && *at != domain)
-        at = &(*at)->next;
-    if (*at) {
-        *at = domain->next;
+    TERN_LIST_EACH(struct tern_atomic_domain, one, &domains.used, node)
+        found |= one == domain;
+    if (found) {
         /* Inlined calls enter the library, which reports the error. */
         domain->head = (struct tern_atomic_head){ { 0 } };
         domain->freed = true;
-        domain->next = NULL;
-        *(domains.freed ? domains.freed_end : &domains.freed) = domain;
-        domains.freed_end = &domain->next;
+        tern_base_list_remove(&domain->node);
+        tern_base_list_append(&domains.freed, &domain->node);
         domains.count++;
-        at = NULL;
     }
     pthread_mutex_unlock(&domains.lock);
-    return !at;
+    return found;
 }
 
-static void release(struct tern_atomic_domain **list)
+static void release(struct tern_list *list)
 {
-    while (*list) {
-        struct tern_atomic_domain *domain = *list;
-        *list = domain->next;
+    TERN_LIST_EACH(struct tern_atomic_domain, domain, list, node)
         free(domain);
-    }
+    tern_base_list_init(list);
 }
 
 void tern_core_domains_close(void)

@@ -8,14 +8,14 @@
 #include "core/context.h"
 
 struct tern_atomic_domain {
-    struct tern_atomic_head    head;
-    bool                       freed; /* the memory is kept for a while, so that use after free is detected */
-    struct tern_team          *team;
-    tern_type                  type;
-    uint32_t                   ops, flags;
-    tern_atomic_mechanism      mechanism;
-    char                       why[320];
-    struct tern_atomic_domain *next; /* on the list of domains in use, or of freed ones */
+    struct tern_atomic_head head;
+    bool                    freed; /* the memory is kept for a while, so that use after free is detected */
+    struct tern_team       *team;
+    tern_type               type;
+    uint32_t                ops, flags;
+    tern_atomic_mechanism   mechanism;
+    char                    why[320];
+    struct tern_list        node; /* on the list of domains in use, or of freed ones */
 };
 
 /* Create a domain. Collective, on a claimed team. checked is TERN_OK, or the error in this rank's arguments: it is sent

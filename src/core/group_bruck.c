@@ -25,7 +25,7 @@
 
 unsigned tern_core_group_apart;
 
-static struct bruck *groups; /* all open groups; changed while no message is delivered */
+static struct tern_list groups = TERN_LIST_INIT(groups); /* all open groups; changed while no message is delivered */
 
 static int leader_of(const struct bruck *c, uint32_t node)
 {
@@ -65,15 +65,15 @@ static bool has_come(const struct bruck *c, uint32_t inflow)
 
 void tern_core_bruck_receive(int from, const unsigned char *head_bytes, const unsigned char *data, size_t len)
 {
-    struct bruck           *c = groups;
+    struct bruck           *c = NULL;
     struct bruck_stream_in *in = NULL;
     struct core_wire        head;
 
     memcpy(&head, head_bytes, sizeof(head));
     if (head.way == CORE_DIRECTION_WAKE && len == 0)
         return;
-    while (c && c->base.id != head.group)
-        c = c->next;
+    TERN_LIST_EACH(struct bruck, group, &groups, listed)
+        c = group->base.id == head.group ? group : c;
     if (c && head.barrier - tern_core_bruck_barrier(c) <= 1) /* this barrier or the next */
         in = tern_core_bruck_stream_in(c, from, &head);
     if (in && tern_core_stream_receive(c, in, &head, data, len))
@@ -242,13 +242,9 @@ static const void *bruck_contribution_of(const struct tern_link_group *base, uin
 
 static void bruck_close(struct tern_link_group *base)
 {
-    struct bruck  *c = (struct bruck *)base;
-    struct bruck **at = &groups;
+    struct bruck *c = (struct bruck *)base;
 
-    while (*at && *at != c)
-        at = &(*at)->next;
-    if (*at)
-        *at = c->next;
+    tern_base_list_remove(&c->listed);
     for (unsigned i = 0; i < 2; i++) {
         for (uint32_t m = 0; c->contributions[i] && m < base->size; m++)
             free(c->contributions[i][m].bytes);
@@ -326,12 +322,12 @@ static tern_status bruck_open(struct tern_link *link, const struct tern_link_gro
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for a group of %u ranks", as->size);
     c->base = *as;
     c->base.ops = &tern_core_bruck_group;
+    tern_base_list_init(&c->listed);
     if (!make_tables(c)) {
         bruck_close(&c->base);
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for a group of %u ranks", as->size);
     }
-    c->next = groups;
-    groups = c;
+    tern_base_list_push(&groups, &c->listed);
     *out = &c->base;
     return TERN_OK;
 }

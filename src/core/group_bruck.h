@@ -44,7 +44,7 @@ struct bruck_stream_out {
 
 struct bruck {
     struct tern_link_group     base;
-    struct bruck              *next;    /* on the list of all Bruck groups */
+    struct tern_list           listed;  /* on the list of all Bruck groups */
     uint32_t                  *order;   /* [size] members, node by node, the leader of each node first */
     uint32_t                  *node_of; /* [size] by member; nodes count from 0 in the order of their leaders */
     uint32_t                  *begin;   /* [nodes + 1] index in order at which a node begins */

@@ -30,12 +30,9 @@ static struct tern_barrier_slot *entry_of(int rank)
 
 static void ring_node(void)
 {
-    for (int rank = 0; rank < tern_job.boot.ranks; rank++) {
-        struct tern_slot *slot = tern_core_job_slot(rank);
-
+    for (int rank = 0; rank < tern_job.boot.ranks; rank++)
         if (rank != tern_job.boot.rank && tern_boot_same_node(&tern_job.boot, rank))
-            tern_boot_bell_ring(&slot->bell, &slot->sleepers);
-    }
+            tern_boot_wake(tern_core_job_slot(rank));
 }
 
 void tern_core_segment_arrive(uint32_t barrier)

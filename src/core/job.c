@@ -19,14 +19,14 @@
 #include "core/links.h"
 #include "core/message.h"
 #include "core/region.h"
-#include "core/service.h"
+#include "core/helper.h"
 #include "core/test_hooks.h"
 #include "core/wait.h"
 
 /* Within this time the launcher learns of a death: the kernel takes long to release much memory. */
 #define NOTICE_NS 3000000000ll
 
-struct tern_job tern_job = { .lock = PTHREAD_MUTEX_INITIALIZER };
+struct tern_job tern_job = { .lock = PTHREAD_MUTEX_INITIALIZER, .regions = TERN_LIST_INIT(tern_job.regions) };
 
 tern_status tern_core_job_running(void)
 {
@@ -54,7 +54,7 @@ void tern_core_job_mark_dead(uint32_t losses)
         if (atomic_load_explicit(&segment->slot[rank].fate, memory_order_relaxed) != TERN_FATE_LOST)
             continue;
         atomic_store_explicit(&tern_job.lost[rank], true, memory_order_relaxed);
-        for (struct tern_region *region = tern_job.regions; region; region = region->next)
+        TERN_LIST_EACH(struct tern_region, region, &tern_job.regions, node)
             __atomic_store_n(&region->fast[rank].reach, 0, __ATOMIC_RELAXED); /* the inlined calls read it */
     }
     atomic_store_explicit(&tern_job.losses_seen, losses, memory_order_relaxed);
@@ -107,7 +107,7 @@ static void live(uint32_t life)
     atomic_store_explicit(&tern_core_job_slot(tern_job.boot.rank)->life, life, memory_order_release);
     for (int rank = 0; rank < tern_job.boot.ranks; rank++)
         if (tern_boot_same_node(&tern_job.boot, rank))
-            tern_boot_bell_ring(&tern_core_job_slot(rank)->bell, &tern_core_job_slot(rank)->sleepers);
+            tern_boot_wake(tern_core_job_slot(rank));
     tern_boot_tell(&tern_job.boot);
 }
 
@@ -199,9 +199,9 @@ static tern_status teams_open(void)
 /* Undo set_up(), as far as it has come after the links were opened. */
 static void release_all(void)
 {
-    tern_core_service_stop();
-    while (tern_job.regions)
-        tern_core_region_release(tern_job.regions);
+    tern_boot_helper_stop(&tern_core_helper);
+    TERN_LIST_EACH(struct tern_region, region, &tern_job.regions, node)
+        tern_core_region_release(region);
     while (tern_job.contexts)
         tern_core_ctx_close(tern_job.contexts);
     tern_core_domains_close();
@@ -257,6 +257,7 @@ tern_status tern_core_job_open(const struct tern_link_up *up)
     if (!tern_job.boot.launched)
         tern_job.boot.segment->on_failure = (uint32_t)tern_opt.on_failure;
     choose_waiting();
+    tern_core_helper_open();
     ranks = (size_t)tern_job.boot.ranks;
     tern_job.lost = calloc(ranks, sizeof(*tern_job.lost));
     tern_job.gone = calloc(ranks, sizeof(*tern_job.gone));

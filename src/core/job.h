@@ -30,13 +30,13 @@ struct tern_job {
     struct tern_team            world, node;
     struct tern_ctx            *handler_ctx; /* for the operations that replies need; used by the delivering thread */
 
-    pthread_mutex_t     lock; /* guards the fields that follow */
-    _Atomic bool       *lost; /* [ranks] known to be dead; read without the lock */
-    _Atomic bool       *gone; /* [ranks] the kernel has reported that the process is gone; accessed without the lock */
-    _Atomic uint32_t    losses_seen;
-    struct tern_ctx    *contexts;
-    struct tern_region *regions;
-    _Atomic uint64_t    region_changes; /* number of additions to and removals from regions; read without the lock */
+    pthread_mutex_t  lock; /* guards the fields that follow */
+    _Atomic bool    *lost; /* [ranks] known to be dead; read without the lock */
+    _Atomic bool    *gone; /* [ranks] the kernel has reported that the process is gone; accessed without the lock */
+    _Atomic uint32_t losses_seen;
+    struct tern_ctx *contexts;
+    struct tern_list regions;
+    _Atomic uint64_t region_changes; /* number of additions to and removals from regions; read without the lock */
 };
 
 extern struct tern_job tern_job;

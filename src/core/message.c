@@ -4,8 +4,9 @@
  * process, and the others continue with their own work. A handler that waits for space for its reply polls again on the
  * same thread: then only replies are delivered, whose handlers send nothing, so that the nesting ends there.
  *
- * The watches of notifications are kept apart from the others, so that they cost nothing if no notifications are used:
- * a thread that waits for a notification polls them every time, other threads now and then. */
+ * A link shows arrived messages by watches. The watches of notifications are in a table of their own, so that they cost
+ * nothing if no notifications are used: a thread that waits for a notification polls them every time, other threads now
+ * and then. All polls are one function with a mask of channels. */
 #include "core/message.h"
 
 #include <pthread.h>
@@ -30,80 +31,89 @@ static bool         held_biased; /* the thread that holds the delivery took it b
 
 #define CALLS_PER_LOOK 8 /* polls of which one also checks for notifications */
 
-static struct tern_link_watch **watch;     /* the watches of all links, except those of notifications */
-static uint32_t                 watch_max; /* capacity of watch */
-static _Atomic uint32_t         count;
-/* Index of the last watch that was ready. Any thread may write it: it only says where to begin. */
-static uint32_t                 last;
+/* The watches of some channels. */
+struct table {
+    struct tern_link_watch **watch;
+    uint32_t                 max; /* capacity */
+    _Atomic uint32_t         count;
+    uint32_t                 last; /* index of the last watch that was ready. Any thread may write it: a hint */
+};
 
-static struct tern_link_watch **notify_watch; /* the watches of notifications */
-static uint32_t                 notify_max;
-static _Atomic uint32_t         notify_count;
-static uint32_t                 notify_last;
-static uint32_t                 notify_calls; /* number of polls; any thread */
+static struct table notify_table; /* of the channel of notifications */
+static struct table other_table;  /* of all other channels */
+static uint32_t     notify_calls; /* number of polls; any thread */
 
 struct tern_link_watch *_Atomic tern_core_message_notify_last;
 
 /* Changes when refused notifications may be accepted: space was freed, or a request was posted. Never 0. */
 static _Atomic uint32_t chances = 1;
 
-_Atomic bool                              tern_core_message_tagged_refused, tern_core_message_notify_refused;
+_Atomic bool                              tern_core_message_refused[TERN_CHANNEL_DIRECTORY + 1];
 bool                                      tern_core_message_polls_links;
 uint32_t                                  tern_core_message_count;
 _Thread_local int tern_core_message_depth TERN_CORE_TLS;
 #define depth tern_core_message_depth
 
+#define BIT(channel) (1u << (channel))
+#define ALL (BIT(TERN_CHANNEL_DIRECTORY + 1) - 1)
+
 tern_status tern_core_message_open(void)
 {
-    notify_max = (uint32_t)tern_job.boot.ranks + 2 * TERN_LINKS_MAX;
-    watch_max = (TERN_CHANNELS - 1) * notify_max;
-    watch = calloc(watch_max + notify_max, sizeof(struct tern_link_watch *));
-    notify_watch = watch + watch_max;
-    return watch ? TERN_OK : tern_base_fail(TERN_ERR_NOMEM, "no memory for %u message queues", watch_max + notify_max);
+    notify_table.max = (uint32_t)tern_job.boot.ranks + 2 * TERN_LINKS_MAX;
+    other_table.max = (TERN_CHANNELS - 1) * notify_table.max;
+    other_table.watch = calloc(other_table.max + notify_table.max, sizeof(struct tern_link_watch *));
+    notify_table.watch = other_table.watch + other_table.max;
+    return other_table.watch
+               ? TERN_OK
+               : tern_base_fail(TERN_ERR_NOMEM, "no memory for %u message queues", other_table.max + notify_table.max);
 }
 
 void tern_core_message_close(void)
 {
-    atomic_store(&count, 0);
-    atomic_store(&notify_count, 0);
-    atomic_store(&tern_core_message_notify_refused, false);
-    atomic_store(&tern_core_message_tagged_refused, false);
+    atomic_store(&other_table.count, 0);
+    atomic_store(&notify_table.count, 0);
+    for (unsigned channel = 0; channel < TERN_CHANNELS; channel++)
+        atomic_store(&tern_core_message_refused[channel], false);
     tern_core_message_polls_links = false;
-    free(watch);
-    watch = NULL;
+    free(other_table.watch);
+    other_table.watch = NULL;
+}
+
+static uint32_t count_of(const struct table *table)
+{
+    return atomic_load_explicit(&table->count, memory_order_acquire); /* pairs with tern_core_message_watch() */
 }
 
 tern_status tern_core_message_watch(struct tern_link_watch *one_more)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    bool                   notify = one_more->channel == TERN_CHANNEL_NOTIFY;
-    _Atomic uint32_t      *number = notify ? &notify_count : &count;
-    uint32_t               most = notify ? notify_max : watch_max, i;
+    struct table          *table = one_more->channel == TERN_CHANNEL_NOTIFY ? &notify_table : &other_table;
+    uint32_t               i;
 
     pthread_mutex_lock(&lock);
-    if ((i = atomic_load_explicit(number, memory_order_relaxed)) < most) {
-        (notify ? notify_watch : watch)[i] = one_more;
-        atomic_store_explicit(number, i + 1, memory_order_release); /* pairs with every poll */
+    if ((i = count_of(table)) < table->max) {
+        table->watch[i] = one_more;
+        atomic_store_explicit(&table->count, i + 1, memory_order_release); /* pairs with count_of() */
     }
     pthread_mutex_unlock(&lock);
-    return i < most ? TERN_OK : tern_base_fail(TERN_ERR_LINK, "more than %u message queues", most);
+    return i < table->max ? TERN_OK : tern_base_fail(TERN_ERR_LINK, "more than %u message queues", table->max);
 }
 
-static void forget(struct tern_link_watch **all, _Atomic uint32_t *number, const struct tern_link *link)
+static void forget(struct table *table, const struct tern_link *link)
 {
-    uint32_t n = atomic_load(number), kept = 0;
+    uint32_t n = count_of(table), kept = 0;
 
     for (uint32_t i = 0; i < n; i++)
-        if (all[i]->link != link)
-            all[kept++] = all[i];
-    atomic_store(number, kept);
+        if (table->watch[i]->link != link)
+            table->watch[kept++] = table->watch[i];
+    atomic_store(&table->count, kept);
 }
 
 void tern_core_message_unwatch(const struct tern_link *link)
 {
     atomic_store(&tern_core_message_notify_last, NULL);
-    forget(watch, &count, link);
-    forget(notify_watch, &notify_count, link);
+    forget(&other_table, link);
+    forget(&notify_table, link);
 }
 
 void tern_core_message_add_polled_link(void)
@@ -118,44 +128,37 @@ static __attribute__((noinline)) void poll_links(void)
             tern_job.ops[i]->msg->poll(tern_job.link[i]);
 }
 
-/* Return whether messages are waiting on a channel. */
-static bool has_come(unsigned channel)
+static bool shows(const struct table *table, unsigned channels)
 {
-    uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
+    uint32_t n = count_of(table);
 
     for (uint32_t i = 0; i < n; i++)
-        if (watch[i]->channel == channel && tern_link_watch_ready(watch[i]))
+        if (channels & BIT(table->watch[i]->channel) && tern_link_watch_ready(table->watch[i]))
             return true;
     return false;
+}
+
+/* Return whether messages are waiting on any of the channels, a mask. */
+static bool has_come(unsigned channels)
+{
+    return shows(&other_table, channels) || (channels & BIT(TERN_CHANNEL_NOTIFY) && shows(&notify_table, channels));
 }
 
 static void ring_own(void)
 {
-    struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
+    tern_boot_wake(tern_core_job_slot(tern_job.boot.rank));
+}
 
-    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+static void count_delivery(void)
+{
+    /* relaxed: a hint; a lost increment is a change too */
+    __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED);
 }
 
 void tern_core_message_keep_awake(void)
 {
-    __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED); /* a hint */
+    count_delivery();
     ring_own(); /* a waiting thread may already have announced its sleep */
-}
-
-static bool has_notify(void)
-{
-    uint32_t n = atomic_load_explicit(&notify_count, memory_order_acquire); /* pairs with tern_core_message_watch() */
-
-    for (uint32_t i = 0; i < n; i++)
-        if (tern_link_watch_ready(notify_watch[i]))
-            return true;
-    return false;
-}
-
-/* Return whether a link announces a new queue. */
-static bool has_new_queue(void)
-{
-    return has_come(TERN_CHANNEL_DIRECTORY);
 }
 
 /* Return whether a poll would find messages. Notifications and tagged messages that the rank refuses do not count: the
@@ -163,34 +166,25 @@ static bool has_new_queue(void)
  * checks all queues. */
 static bool anything(void)
 {
-    return has_come(TERN_CHANNEL_REPLY) || has_come(TERN_CHANNEL_REQUEST) || has_new_queue() ||
-           (!atomic_load_explicit(&tern_core_message_tagged_refused, memory_order_relaxed) &&
-            has_come(TERN_CHANNEL_TAGGED)) ||
-           (!atomic_load_explicit(&tern_core_message_notify_refused, memory_order_relaxed) && has_notify());
+    unsigned channels = ALL;
+
+    for (unsigned channel = 0; channel < TERN_CHANNELS; channel++)
+        channels &= tern_core_message_refuses(channel) ? ~BIT(channel) : ALL;
+    return has_come(channels);
 }
 
 /* When the flag is cleared, release orders the flag before the number of chances. Pairs with deliver_refused(): a
  * thread that has read the new number sets the flag again when it refuses a notification. */
-static void set_full(_Atomic bool *flag, bool full)
+void tern_core_message_full(unsigned channel, bool full)
 {
-    if (atomic_load_explicit(flag, memory_order_relaxed) == full)
+    if (tern_core_message_refuses(channel) == full)
         return;
-    atomic_store_explicit(flag, full, memory_order_relaxed); /* a hint: bells order what matters */
+    atomic_store_explicit(&tern_core_message_refused[channel], full, memory_order_relaxed); /* bells order it */
     if (!full) {
         if (atomic_fetch_add_explicit(&chances, 1, memory_order_release) == UINT32_MAX)
             atomic_fetch_add_explicit(&chances, 1, memory_order_release); /* 0 means none */
         ring_own(); /* a sleeping thread may be able to deliver the waiting messages */
     }
-}
-
-void tern_core_message_notify_full(bool full)
-{
-    set_full(&tern_core_message_notify_refused, full);
-}
-
-void tern_core_message_tagged_full(bool full)
-{
-    set_full(&tern_core_message_tagged_refused, full);
 }
 
 static __attribute__((cold, noreturn)) void give_up(void)
@@ -217,16 +211,19 @@ static inline void deliver(struct tern_link_watch *w)
 /* Return whether a queue shows a notification that has not been refused since the last chance. */
 static bool has_chance(void)
 {
-    uint32_t n = atomic_load_explicit(&notify_count, memory_order_acquire); /* pairs with tern_core_message_watch() */
+    uint32_t n = count_of(&notify_table);
     /* The thread that changes it rings afterwards. */
     uint32_t now = atomic_load_explicit(&chances, memory_order_relaxed);
 
     if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
-        return has_notify(); /* all notifications of dead ranks are accepted */
-    for (uint32_t i = 0; i < n; i++)
-        if (tern_link_watch_ready(notify_watch[i]) &&
-            atomic_load_explicit(&notify_watch[i]->refused, memory_order_relaxed) != now) /* a missed delivery rings */
+        return has_come(BIT(TERN_CHANNEL_NOTIFY)); /* all notifications of dead ranks are accepted */
+    for (uint32_t i = 0; i < n; i++) {
+        struct tern_link_watch *w = notify_table.watch[i];
+
+        if (tern_link_watch_ready(w) &&
+            atomic_load_explicit(&w->refused, memory_order_relaxed) != now) /* a missed delivery rings */
             return true;
+    }
     return false;
 }
 
@@ -238,8 +235,7 @@ static bool take_despite_refusal(void)
 {
     uint32_t before = tern_core_message_delivered();
 
-    /* relaxed: the thread that clears it rings afterwards. */
-    if (!atomic_load_explicit(&tern_core_message_notify_refused, memory_order_relaxed) || !has_chance())
+    if (!tern_core_message_refuses(TERN_CHANNEL_NOTIFY) || !has_chance())
         return false;
     tern_core_message_poll_notify();
     return before != tern_core_message_delivered();
@@ -250,7 +246,7 @@ bool tern_core_message_has_more(void)
     int taken = TAKEN;
 
     if (depth > 0)
-        return depth == 1 && (has_come(TERN_CHANNEL_REPLY) || has_new_queue());
+        return depth == 1 && has_come(BIT(TERN_CHANNEL_REPLY) | BIT(TERN_CHANNEL_DIRECTORY));
     if (atomic_load_explicit(&biased, memory_order_relaxed))
         return false; /* another thread is delivering, and rings when it has finished */
     /* A thread that is about to sleep while another one delivers leaves MISSED. acquire: the messages that the other
@@ -327,7 +323,8 @@ bool tern_core_message_has_from(int rank, unsigned channel)
     bool left = true;
 
     if (tern_core_message_hold()) { /* otherwise the caller checks again after the other thread has delivered */
-        left = has_new_queue() || tern_core_ops_to(rank)->msg->pending(tern_core_link_to(rank), rank, channel);
+        left = has_come(BIT(TERN_CHANNEL_DIRECTORY)) ||
+               tern_core_ops_to(rank)->msg->pending(tern_core_link_to(rank), rank, channel);
         tern_core_message_release();
     }
     return left;
@@ -346,15 +343,7 @@ void tern_core_message_pause(void)
  * a wait awake, and the poll continues with the next watch at once. */
 static inline bool may_be_refused(const struct tern_link_watch *w)
 {
-    if (w->channel == TERN_CHANNEL_NOTIFY)
-        return TERN_UNLIKELY(atomic_load_explicit(&tern_core_message_notify_refused, memory_order_relaxed));
-    return TERN_UNLIKELY(atomic_load_explicit(&tern_core_message_tagged_refused, memory_order_relaxed)) &&
-           w->channel == TERN_CHANNEL_TAGGED;
-}
-
-static void count_delivery(void)
-{
-    __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED);
+    return TERN_UNLIKELY(tern_core_message_refuses(w->channel));
 }
 
 /* The state of a watch: it changes when a message is taken. */
@@ -375,7 +364,7 @@ static struct sight look_at(const struct tern_link_watch *w)
  * If none was accepted and the watch keeps its state, no thread needs to try again before the next chance. */
 static __attribute__((noinline)) void deliver_refused(struct tern_link_watch *w)
 {
-    /* acquire: the flag that was cleared before. Pairs with set_full(). */
+    /* acquire: the flag that was cleared before. Pairs with tern_core_message_full(). */
     uint32_t     chance = atomic_load_explicit(&chances, memory_order_acquire);
     struct sight before = look_at(w), after;
 
@@ -419,28 +408,35 @@ bool tern_core_message_expect(struct tern_link_expected *want, unsigned looks)
         return false;
     taken = w->expect(w, want, looks);
     if (TERN_LIKELY(taken))
-        __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED);
+        count_delivery();
     give_back_biased();
     return taken;
 }
 
-void tern_core_message_poll_notify(void)
+/* Deliver the messages of one watch of the table that is ready and whose channel is in the mask. Begins after the watch
+ * that was ready last, so that no watch is starved. in_handler: the caller is a handler. */
+static inline __attribute__((always_inline)) void poll_table(struct table *table, unsigned channels, bool in_handler)
 {
-    uint32_t n = atomic_load_explicit(&notify_count, memory_order_acquire); /* pairs with tern_core_message_watch() */
-    uint32_t i = __atomic_load_n(&notify_last, __ATOMIC_RELAXED);
+    uint32_t n = count_of(table), i = __atomic_load_n(&table->last, __ATOMIC_RELAXED);
 
     for (uint32_t k = 0; k < n; k++) {
-        if (++i >= n)
-            i = 0;
-        if (TERN_UNLIKELY(tern_link_watch_ready(notify_watch[i]))) {
-            __atomic_store_n(&notify_last, i, __ATOMIC_RELAXED);
-            /* release: the watch, for other threads. Pairs with tern_core_message_poll_notify_last(). */
-            atomic_store_explicit(&tern_core_message_notify_last, notify_watch[i], memory_order_release);
-            tern_core_message_deliver_notify(notify_watch[i]);
-            if (!may_be_refused(notify_watch[i]))
+        struct tern_link_watch *w = table->watch[i = i + 1 < n ? i + 1 : 0];
+
+        if (TERN_UNLIKELY(tern_link_watch_ready(w)) && channels & BIT(w->channel)) {
+            __atomic_store_n(&table->last, i, __ATOMIC_RELAXED);
+            if (table == &notify_table)
+                /* release: the watch, for other threads. Pairs with tern_core_message_poll_notify_last(). */
+                atomic_store_explicit(&tern_core_message_notify_last, w, memory_order_release);
+            in_handler ? deliver(w) : tern_core_message_deliver_notify(w);
+            if (!may_be_refused(w))
                 return;
         }
     }
+}
+
+void tern_core_message_poll_notify(void)
+{
+    poll_table(&notify_table, ALL, false);
 }
 
 /* Check for notifications in one of CALLS_PER_LOOK calls. Only called if notifications are used at all. */
@@ -453,50 +449,28 @@ static __attribute__((noinline)) void poll_notify_sometimes(void)
         tern_core_message_poll_notify();
 }
 
-/* Begins after the watch that was ready last, so that no watch is starved. */
 void tern_core_message_poll(void)
 {
-    uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
-    uint32_t i = __atomic_load_n(&last, __ATOMIC_RELAXED);
-
     if (TERN_UNLIKELY(tern_core_message_polls_links))
         poll_links();
-    if (TERN_UNLIKELY(atomic_load_explicit(&notify_count, memory_order_relaxed) > 0))
+    if (TERN_UNLIKELY(atomic_load_explicit(&notify_table.count, memory_order_relaxed) > 0))
         poll_notify_sometimes();
-    for (uint32_t k = 0; k < n; k++) {
-        if (++i >= n)
-            i = 0;
-        if (TERN_UNLIKELY(tern_link_watch_ready(watch[i]))) {
-            __atomic_store_n(&last, i, __ATOMIC_RELAXED);
-            tern_core_message_deliver_notify(watch[i]);
-            if (!may_be_refused(watch[i]))
-                return;
-        }
-    }
+    poll_table(&other_table, ALL, false);
 }
 
 void tern_core_message_poll_replies(void)
 {
-    uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
-
     if (TERN_UNLIKELY(tern_core_message_polls_links))
         poll_links();
-    for (uint32_t i = 0; depth == 1 && i < n; i++)
-        if ((watch[i]->channel == TERN_CHANNEL_REPLY || watch[i]->channel == TERN_CHANNEL_DIRECTORY) &&
-            tern_link_watch_ready(watch[i]))
-            deliver(watch[i]);
+    if (depth == 1)
+        poll_table(&other_table, BIT(TERN_CHANNEL_REPLY) | BIT(TERN_CHANNEL_DIRECTORY), true);
 }
 
 void tern_core_message_poll_tagged(void)
 {
-    uint32_t n = atomic_load_explicit(&count, memory_order_acquire); /* pairs with tern_core_message_watch() */
-
     if (TERN_UNLIKELY(tern_core_message_polls_links))
         poll_links();
-    for (uint32_t i = 0; i < n; i++)
-        if ((watch[i]->channel == TERN_CHANNEL_TAGGED || watch[i]->channel == TERN_CHANNEL_DIRECTORY) &&
-            tern_link_watch_ready(watch[i]))
-            tern_core_message_deliver_notify(watch[i]);
+    poll_table(&other_table, BIT(TERN_CHANNEL_TAGGED) | BIT(TERN_CHANNEL_DIRECTORY), false);
 }
 
 void tern_core_message_drain(void)

@@ -48,15 +48,16 @@ bool tern_core_message_expect(struct tern_link_expected *want, unsigned looks);
  * cannot accept them now. */
 bool tern_core_message_has_from(int rank, unsigned channel);
 
-/* Set whether this rank accepts only notifications that match a posted request: while full is true, a thread may sleep
- * although notifications have arrived. Setting it to false wakes the sleeping threads. */
-void                tern_core_message_notify_full(bool full);
-extern _Atomic bool tern_core_message_notify_refused; /* value of the last call */
+/* Set whether this rank accepts only those messages on a channel, NOTIFY or TAGGED, that match a posted request or
+ * receive: while full is true, a thread may sleep although messages have arrived. Setting it to false wakes the
+ * sleeping threads. */
+void                tern_core_message_full(unsigned channel, bool full);
+extern _Atomic bool tern_core_message_refused[TERN_CHANNEL_DIRECTORY + 1]; /* values of the last calls */
 
-/* Set whether this rank accepts only tagged messages that match a posted receive: while full is true, a thread may
- * sleep although tagged messages have arrived. Setting it to false wakes the sleeping threads. */
-void                tern_core_message_tagged_full(bool full);
-extern _Atomic bool tern_core_message_tagged_refused; /* value of the last call */
+static inline bool tern_core_message_refuses(unsigned channel)
+{
+    return atomic_load_explicit(&tern_core_message_refused[channel], memory_order_relaxed); /* a hint: bells order it */
+}
 
 /* End the job because a message is malformed. The receiver cannot reply, and must not trust this source any more. */
 void tern_core_message_protocol_error(int from, const char *what) __attribute__((cold, noreturn));

@@ -17,7 +17,7 @@
 #include "core/job.h"
 #include "core/links.h"
 #include "core/message.h"
-#include "core/service.h"
+#include "core/helper.h"
 
 /* What each rank contributes to the all-gathers. Travels between processes. */
 struct say {
@@ -112,6 +112,7 @@ static struct tern_region *region_new(struct tern_team *team)
     if (!region)
         return NULL;
     memset(region, 0, bytes);
+    tern_base_list_init(&region->node);
     region->team = team;
     region->part = calloc(ranks, sizeof(*region->part));
     if (region->part)
@@ -213,7 +214,7 @@ static tern_status attach_all(struct making *m)
     return st;
 }
 
-/* Peers may have found in attach that they need our help: start the service thread. */
+/* Peers may have found in attach that they need our help: start the helper thread. */
 static tern_status serve_if_needed(void)
 {
     tern_status st = TERN_OK;
@@ -227,11 +228,7 @@ static tern_status serve_if_needed(void)
 static void publish(struct tern_region *region)
 {
     pthread_mutex_lock(&tern_job.lock);
-    region->next = tern_job.regions;
-    region->link = &tern_job.regions;
-    if (region->next)
-        region->next->link = &region->next;
-    tern_job.regions = region;
+    tern_base_list_push(&tern_job.regions, &region->node);
     atomic_fetch_add(&tern_job.region_changes, 1);
     for (int rank = 0; rank < tern_job.boot.ranks; rank++)
         if (tern_core_job_lost(rank))
@@ -242,9 +239,7 @@ static void publish(struct tern_region *region)
 static void withdraw(struct tern_region *region)
 {
     pthread_mutex_lock(&tern_job.lock);
-    *region->link = region->next;
-    if (region->next)
-        region->next->link = region->link;
+    tern_base_list_remove(&region->node);
     atomic_fetch_add(&tern_job.region_changes, 1);
     pthread_mutex_unlock(&tern_job.lock);
 }
@@ -299,8 +294,7 @@ static tern_status making_end(struct making *m, tern_status st, struct tern_regi
     if (st == TERN_OK) {
         *out = m->region;
     } else if (m->region) {
-        if (m->region->link)
-            withdraw(m->region);
+        withdraw(m->region);
         region_delete(m->region);
     }
     return st;

@@ -16,8 +16,8 @@ struct tern_region {
     uint64_t               id;   /* equal on all ranks of the team */
     uint64_t               name; /* name of this rank's own part, for the links; 0: it has none yet */
     struct tern_own_memory own;
-    void                  *kept;         /* memory that was allocated for the region, freed with it; NULL: none */
-    struct tern_region    *next, **link; /* on the job's list */
+    void                  *kept; /* memory that was allocated for the region, freed with it; NULL: none */
+    struct tern_list       node; /* on the job's list */
     /* Placed in the same allocation, so that an inlined call need not load a pointer first. [ranks of the job] */
     _Alignas(TERN_REGION_PARTS) struct tern_part fast[];
 };
@@ -39,6 +39,10 @@ void tern_core_region_release(struct tern_region *region);
 /* Return the region that contains the address in the memory of this rank of the job; NULL: none. The context's
  * thread. */
 struct tern_region *tern_core_region_find(struct tern_ctx *ctx, int world_rank, uint64_t addr);
+
+/* Copy the part of this rank of the job that has the name (tern_link_part.region); rank -1: this rank's own part of the
+ * region that has the id. Returns false if there is none. Any thread. */
+bool tern_core_region_named(uint64_t name, int rank, struct tern_link_part *part);
 
 /* Free the index that tern_core_region_find uses; the job has ended. */
 void tern_core_region_index_close(void);

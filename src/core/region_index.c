@@ -33,7 +33,7 @@ static void table_fill(struct table *table, int rank)
     uint64_t highest = 0;
 
     table->rows = 0;
-    for (struct tern_region *r = tern_job.regions; r; r = r->next)
+    TERN_LIST_EACH(struct tern_region, r, &tern_job.regions, node)
         if (r->part[rank].size > 0)
             table->row[table->rows++] = (struct row){ r->part[rank].addr, r->part[rank].size, 0, r };
     qsort(table->row, table->rows, sizeof(*table->row), by_address);
@@ -58,7 +58,7 @@ static struct table *table_now(int rank)
     table = &tables[rank];
     if (table->changes == changes)
         return table;
-    for (struct tern_region *r = tern_job.regions; r; r = r->next)
+    TERN_LIST_EACH(struct tern_region, r, &tern_job.regions, node)
         count++;
     if (!(row = realloc(table->row, count * sizeof(*row))))
         return NULL;
@@ -105,6 +105,20 @@ struct tern_region *tern_core_region_find(struct tern_ctx *ctx, int world_rank, 
     }
     pthread_mutex_unlock(&tern_job.lock);
     return row ? ctx->found.region : NULL;
+}
+
+bool tern_core_region_named(uint64_t name, int rank, struct tern_link_part *part)
+{
+    bool found = false;
+
+    pthread_mutex_lock(&tern_job.lock);
+    TERN_LIST_EACH(struct tern_region, r, &tern_job.regions, node)
+        if (name == (rank < 0 ? r->id : r->part[rank].region)) {
+            *part = r->part[rank < 0 ? tern_job.boot.rank : rank];
+            found = true;
+        }
+    pthread_mutex_unlock(&tern_job.lock);
+    return found;
 }
 
 void tern_core_region_index_close(void)

@@ -65,6 +65,29 @@ int tern_core_team_locals(const struct tern_team *team)
     return locals;
 }
 
+bool tern_core_team_deserted(const struct tern_team *team)
+{
+    for (int i = 0; i < team->size; i++) {
+        int world = tern_core_team_world(team, i);
+
+        if (world != tern_job.boot.rank && !tern_core_job_lost(world))
+            return false;
+    }
+    return team->size > 1;
+}
+
+bool tern_core_team_has_sent(const struct tern_team *team, unsigned channel)
+{
+    for (int i = 0; i < team->size; i++) {
+        int world = tern_core_team_world(team, i);
+
+        if (tern_core_message_has_from(world, channel) &&
+            (world != tern_job.boot.rank || !tern_core_message_refuses(channel)))
+            return true;
+    }
+    return false;
+}
+
 void tern_core_team_close(struct tern_team *team)
 {
     if (team->group)

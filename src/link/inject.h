@@ -49,7 +49,7 @@ static inline void tern_link_ring(struct tern_slot *slot)
     if (TERN_LIKELY(tern_boot_bell_joined && atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0))
         tern_boot_bell_ring_lightly(&slot->bell, &slot->sleepers);
     else
-        tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+        tern_boot_wake(slot);
 }
 
 /* Send a notification with inline payload. Its head is the words first, the part's region and the offset, followed by 1

@@ -66,7 +66,7 @@ struct tern_link_up {
 
 /* A transport. Threads: open, close, attach, detach are called by the thread that makes a collective call (attach and
  * expose by one thread at a time, the others by one thread at a time for each team); lane_*, progress and cancel by the
- * lane's thread; serve by the service thread; reaches, invalidate and may_sleep by any thread. */
+ * lane's thread; serve by the helper thread; reaches, invalidate and may_sleep by any thread. */
 struct tern_link_ops {
     const char *name;
     bool        maps; /* memory that Tern allocates on the reached ranks is accessible by loads and stores */

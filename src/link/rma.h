@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/list.h"
 #include "base/status.h"
 
 struct tern_link;
@@ -54,12 +55,12 @@ struct tern_xfer {
 
 /* An outstanding transfer. The link owns it from a start that returned TERN_PENDING until it calls up->done. */
 struct tern_link_op {
-    struct tern_xfer     xfer;
-    struct tern_link_op *next;   /* for the link's list */
-    size_t               copied; /* bytes of a put's source that the caller may overwrite */
-    union {                      /* private to the link */
-        uint64_t chunks;         /* shm: number of chunks in flight */
-        uint64_t due;            /* chaos: time at which the transfer is released */
+    struct tern_xfer xfer;
+    struct tern_list node;   /* for the link's list */
+    size_t           copied; /* bytes of a put's source that the caller may overwrite */
+    union {                  /* private to the link */
+        uint64_t chunks;     /* shm: number of chunks in flight */
+        uint64_t due;        /* chaos: time at which the transfer is released */
     };
     void          *link_data; /* ofi: its record of the operation */
     /* Set before done, for a transfer with xfer.heap: the network may still use xfer.local. The link frees xfer.local

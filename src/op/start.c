@@ -157,8 +157,8 @@ bool tern_op_handler_may_wait(const struct tern_ctx *ctx, const struct tern_link
         return true;
     if (ctx->order == TERN_STRICT)
         TERN_LIST_EACH(const struct tern_op, op, &ctx->outstanding, node)
-    if (op->link.xfer.part->rank == part->rank && !op->link.xfer.part->path->self_progress)
-        return false;
+            if (op->link.xfer.part->rank == part->rank && !op->link.xfer.part->path->self_progress)
+                return false;
     return part->path->instant || part->path->self_progress;
 }
 

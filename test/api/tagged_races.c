@@ -147,7 +147,7 @@ static void let_it_sleep(void)
     const struct tern_slot *slot = tern_core_job_slot(tern_rank());
 
     for (unsigned looks = 0, asleep = 0; looks < 400 && asleep < 20; looks++) {
-        bool sleeps = atomic_load(&tern_core_message_tagged_refused) && atomic_load(&slot->sleepers) > 0;
+        bool sleeps = tern_core_message_refuses(TERN_CHANNEL_TAGGED) && atomic_load(&slot->sleepers) > 0;
 
         asleep = sleeps ? asleep + 1 : 0;
         usleep(500);

@@ -59,7 +59,8 @@ static void make_job(void)
     parts[0].addr = (uint64_t)(uintptr_t)memory;
     parts[0].size = PAGE;
     region.team = &tern_job.world;
-    tern_job.regions = &region;
+    parts[0].region = region.name;
+    tern_base_list_push(&tern_job.regions, &region.node);
     tern_op_notify_open();
     for (unsigned i = 0; i < REQUESTS; i++)
         MUST(tern_op_notice_new(&ctx, &region, asks[i], 1 + i, &request[i]) == TERN_OK);

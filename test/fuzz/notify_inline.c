@@ -112,7 +112,8 @@ static void make_job(void)
     parts[0].addr = (uint64_t)(uintptr_t)(pages + 2 * PAGE - SIZE);
     parts[0].size = SIZE;
     region.team = &tern_job.world;
-    tern_job.regions = &region;
+    parts[0].region = region.name;
+    tern_base_list_push(&tern_job.regions, &region.node);
     tern_op_notify_open();
     make_link();
 }

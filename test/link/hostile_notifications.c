@@ -56,7 +56,8 @@ static void scene_set(struct scene *s)
     parts[0].addr = (uint64_t)(uintptr_t)s->memory;
     parts[0].size = SIZE;
     region.team = &tern_job.world;
-    tern_job.regions = &region;
+    parts[0].region = region.name;
+    tern_base_list_push(&tern_job.regions, &region.node);
     EXPECT(tern_core_message_open() == TERN_OK);
     tern_op_notify_open();
     EXPECT(tern_op_notice_new(&ctx, &region, (struct tern_match_name){ .scope = NAME, .source = 1, .tag = TAG }, 1,

@@ -23,7 +23,7 @@ static int digits(struct tern_list *list)
     int forward = 0, backward = 0, scale = 1;
 
     TERN_LIST_EACH(struct item, item, list, node)
-    forward = forward * 10 + item->number;
+        forward = forward * 10 + item->number;
     for (struct tern_list *node = list->prev; node != list; node = node->prev, scale *= 10)
         backward += TERN_LIST_ITEM(node, struct item, node)->number * scale;
     assert_int_equal(forward, backward);
@@ -87,10 +87,10 @@ static void iteration_may_remove_its_item(void **state)
         tern_base_list_append(&list, &item[i].node);
     }
     TERN_LIST_EACH(struct item, one, &list, node)
-    if (one->number % 2 != 0) {
-        tern_base_list_remove(&one->node);
-        tern_base_list_push(&odd, &one->node);
-    }
+        if (one->number % 2 != 0) {
+            tern_base_list_remove(&one->node);
+            tern_base_list_push(&odd, &one->node);
+        }
     assert_int_equal(digits(&list), 246);
     assert_int_equal(digits(&odd), 531);
 }

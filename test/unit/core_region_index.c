@@ -25,10 +25,10 @@ static struct tern_link_part part[REGIONS][RANKS];
 static void publish(int n)
 {
     tern_job.boot.ranks = RANKS;
-    tern_job.regions = NULL;
+    tern_base_list_init(&tern_job.regions);
     for (int i = 0; i < n; i++) {
-        region[i] = (struct tern_region){ .part = part[i], .next = tern_job.regions };
-        tern_job.regions = &region[i];
+        region[i] = (struct tern_region){ .part = part[i] };
+        tern_base_list_push(&tern_job.regions, &region[i].node);
     }
     atomic_fetch_add(&tern_job.region_changes, 1);
 }
@@ -62,7 +62,7 @@ static int clear(void **state)
     (void)state;
     memset(part, 0, sizeof(part));
     tern_core_region_index_close();
-    tern_job.regions = NULL;
+    tern_base_list_init(&tern_job.regions);
     return 0;
 }
 

@@ -17,7 +17,7 @@
 #include "core/region.h"
 #include "link/shm/shm.h"
 
-static void numbers_of_layout_8(void **state)
+static void numbers_of_layout_9(void **state)
 {
     (void)state;
     assert_int_equal(TERN_SEGMENT_LAYOUT, 9);
@@ -161,7 +161,7 @@ static void what_inlined_calls_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_layout_8),
+        cmocka_unit_test(numbers_of_layout_9),
         cmocka_unit_test(chunks_and_desks),
         cmocka_unit_test(seats_and_halls),
         cmocka_unit_test(the_halls_lie_side_by_side),

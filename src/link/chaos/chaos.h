@@ -76,12 +76,12 @@ struct chaos_path {
 
 /* A message that was taken out of the wrapped link. */
 struct chaos_message {
-    struct chaos_message *next;
-    uint64_t              due;
-    int                   from;
-    bool                  refused; /* the target refused the message when it was last due */
-    size_t                len;
-    unsigned char        *data; /* in the same allocation; NULL: no data */
+    struct tern_list node;
+    uint64_t         due;
+    int              from;
+    bool             refused; /* the target refused the message when it was last due */
+    size_t           len;
+    unsigned char   *data; /* in the same allocation; NULL: no data */
     _Alignas(64) unsigned char head[TERN_LINK_HEAD];
 };
 
@@ -89,14 +89,14 @@ struct chaos_message {
 struct chaos_watch {
     struct tern_link_watch  base;
     struct tern_link_watch *behind;
-    struct chaos_watch     *next;
+    struct tern_list        node;
 };
 
 /* The delayed messages of one channel. One thread at a time uses it; any thread may read count. */
 struct chaos_inbox {
     struct tern_link_watch watch; /* ready while messages are delayed */
     struct chaos_stream    stream;
-    struct chaos_message  *first, **last; /* in order of arrival */
+    struct tern_list       messages; /* in order of arrival */
     _Atomic uint32_t       count;
     size_t                 bytes;
 };
@@ -113,16 +113,16 @@ struct chaos_link {
     struct chaos_stream         open;          /* for opening messages. Any thread */
     struct chaos_stream         serve;
     struct chaos_path          *paths;
-    struct chaos_watch         *watches;
+    struct tern_list            watches;
     struct chaos_inbox          inbox[TERN_CHANNELS];
 };
 
 struct chaos_lane {
-    struct chaos_link   *link;
-    struct tern_lane    *behind;
-    struct chaos_stream  stream;
-    struct tern_link_op *first, **last; /* delayed operations, in order of arrival */
-    unsigned             count;
+    struct chaos_link  *link;
+    struct tern_lane   *behind;
+    struct chaos_stream stream;
+    struct tern_list    ops; /* delayed operations, in order of arrival */
+    unsigned            count;
 };
 
 /* Return the chaos link in front of a link; NULL: none is open. Any thread. */
@@ -131,9 +131,7 @@ struct chaos_link *tern_chaos_link(const struct tern_link *behind);
 /* Keep the threads of this rank awake: an item is delayed, and nobody will ring the bell for it. */
 static inline void tern_chaos_stay_awake(const struct chaos_link *link)
 {
-    struct tern_slot *slot = &link->boot->segment->slot[link->boot->rank];
-
-    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+    tern_boot_wake(&link->boot->segment->slot[link->boot->rank]);
 }
 
 /* Return the operation table of a chaos link in front of the given link. Returns NULL if there are too many. A

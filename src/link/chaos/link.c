@@ -153,7 +153,7 @@ static tern_status chaos_lane_open(struct tern_link *behind, struct tern_lane **
         return st;
     }
     lane->link = link;
-    lane->last = &lane->first;
+    tern_base_list_init(&lane->ops);
     tern_chaos_stream(link, &lane->stream, CHAOS_LANE, number);
     *out = (struct tern_lane *)lane;
     return TERN_OK;

@@ -18,42 +18,32 @@ static _Thread_local struct chaos_link *polling __attribute__((tls_model("initia
 static pthread_mutex_t                  lock = PTHREAD_MUTEX_INITIALIZER; /* guards the watches of all links */
 
 /* Remove a message from the store. */
-static struct chaos_message *take(struct chaos_inbox *inbox, struct chaos_message **at)
+static void take(struct chaos_inbox *inbox, struct chaos_message *message)
 {
-    struct chaos_message *message = *at;
-
-    *at = message->next;
-    if (inbox->last == &message->next)
-        inbox->last = at;
+    tern_base_list_remove(&message->node);
     inbox->bytes -= message->len;
     /* relaxed: tern_link_watch_ready() reads the count as a hint. */
     atomic_fetch_sub_explicit(&inbox->count, 1, memory_order_relaxed);
-    return message;
 }
 
 void tern_chaos_messages_close(struct chaos_link *link)
 {
     for (unsigned c = 0; c < TERN_CHANNELS; c++)
-        while (link->inbox[c].first)
-            free(take(&link->inbox[c], &link->inbox[c].first));
-    while (link->watches) {
-        struct chaos_watch *watch = link->watches;
-        link->watches = watch->next;
+        TERN_LIST_EACH(struct chaos_message, message, &link->inbox[c].messages, node)
+            free(message);
+    TERN_LIST_EACH(struct chaos_watch, watch, &link->watches, node)
         free(watch);
-    }
 }
 
 /* Deliver one message. Returns false if the target refuses a notification or tagged message, which then stays
  * stored. */
-static bool deliver(struct chaos_link *link, unsigned channel, struct chaos_message **at)
+static bool deliver(struct chaos_link *link, unsigned channel, struct chaos_message *message)
 {
-    struct chaos_message *message = *at;
-
     if (channel == TERN_CHANNEL_NOTIFY && link->up->notify(message->from, message->head, false) == TERN_LINK_REFUSED)
         return false;
     if (channel == TERN_CHANNEL_TAGGED && !link->up->tagged(message->from, message->head, message->data, message->len))
         return false;
-    take(&link->inbox[channel], at);
+    take(&link->inbox[channel], message);
     if (channel < TERN_CHANNELS_PAIR)
         link->up->message(message->from, channel, message->head, message->data, message->len);
     free(message);
@@ -63,31 +53,27 @@ static bool deliver(struct chaos_link *link, unsigned channel, struct chaos_mess
 /* Deliver all stored messages of a sender. Returns false if the target refuses one of them. */
 static bool deliver_from(struct chaos_link *link, unsigned channel, int from)
 {
-    struct chaos_message **at = &link->inbox[channel].first;
-
-    while (*at)
-        if ((*at)->from != from)
-            at = &(*at)->next;
-        else if (!deliver(link, channel, at))
+    TERN_LIST_EACH(struct chaos_message, message, &link->inbox[channel].messages, node)
+        if (message->from == from && !deliver(link, channel, message))
             return false;
     return true;
 }
 
 /* The message with the earliest due time; NULL if none is due. */
-static struct chaos_message **due_first(struct chaos_inbox *inbox)
+static struct chaos_message *due_first(struct chaos_inbox *inbox)
 {
-    struct chaos_message **best = NULL;
+    struct chaos_message *best = NULL;
 
-    for (struct chaos_message **at = &inbox->first; *at; at = &(*at)->next)
-        if ((*at)->due <= inbox->stream.now && (!best || (*at)->due < (*best)->due))
-            best = at;
+    TERN_LIST_EACH(struct chaos_message, message, &inbox->messages, node)
+        if (message->due <= inbox->stream.now && (!best || message->due < best->due))
+            best = message;
     return best;
 }
 
 /* Postpone the messages of a sender that are due to the next poll. */
 static void put_off(struct chaos_inbox *inbox, int from)
 {
-    for (struct chaos_message *message = inbox->first; message; message = message->next)
+    TERN_LIST_EACH(struct chaos_message, message, &inbox->messages, node)
         if (message->from == from && message->due <= inbox->stream.now) {
             message->due = inbox->stream.now + 1;
             message->refused = true;
@@ -97,11 +83,10 @@ static void put_off(struct chaos_inbox *inbox, int from)
 /* Whether a stored message has not been refused by the target. */
 static bool holds_back(const struct chaos_inbox *inbox)
 {
-    const struct chaos_message *message = inbox->first;
-
-    while (message && message->refused)
-        message = message->next;
-    return message != NULL;
+    TERN_LIST_EACH(struct chaos_message, message, &inbox->messages, node)
+        if (!message->refused)
+            return true;
+    return false;
 }
 
 /* The latest due time of the stored messages from a sender, or from any sender if from is -1. Returns 0 if none is
@@ -110,7 +95,7 @@ static uint64_t last_due(const struct chaos_inbox *inbox, int from)
 {
     uint64_t due = 0;
 
-    for (const struct chaos_message *message = inbox->first; message; message = message->next)
+    TERN_LIST_EACH(struct chaos_message, message, &inbox->messages, node)
         if ((from < 0 || message->from == from) && message->due > due)
             due = message->due;
     return due;
@@ -132,8 +117,7 @@ static bool keep(struct chaos_inbox *inbox, int from, uint64_t due, const unsign
         message->data = (unsigned char *)(message + 1);
         memcpy(message->data, data, len);
     }
-    *inbox->last = message;
-    inbox->last = &message->next;
+    tern_base_list_append(&inbox->messages, &message->node);
     inbox->bytes += len;
     atomic_fetch_add_explicit(&inbox->count, 1, memory_order_relaxed); /* relaxed: see take() */
     return true;
@@ -212,8 +196,8 @@ tern_status tern_chaos_msg_send_short(struct tern_link *behind, int peer, unsign
  * target refuses other messages. */
 static bool deliver_due(struct chaos_link *link, unsigned channel)
 {
-    struct chaos_inbox    *inbox = &link->inbox[channel];
-    struct chaos_message **due;
+    struct chaos_inbox   *inbox = &link->inbox[channel];
+    struct chaos_message *due;
 
     if (!tern_chaos_look(&inbox->stream)) {
         tern_chaos_stay_awake(link);
@@ -221,7 +205,7 @@ static bool deliver_due(struct chaos_link *link, unsigned channel)
     }
     while ((due = due_first(inbox)))
         if (!deliver(link, channel, due))
-            put_off(inbox, (*due)->from);
+            put_off(inbox, due->from);
     if (holds_back(inbox))
         tern_chaos_stay_awake(link);
     return true;
@@ -263,8 +247,7 @@ tern_status tern_chaos_watch(struct tern_link_watch *behind)
     watch->base.lasts = false;                /* chaos may stall */
     watch->behind = behind;
     pthread_mutex_lock(&lock);
-    watch->next = link->watches;
-    link->watches = watch;
+    tern_base_list_push(&link->watches, &watch->node);
     pthread_mutex_unlock(&lock);
     return link->up->watch(&watch->base);
 }
@@ -274,9 +257,10 @@ tern_status tern_chaos_open_behind(struct chaos_link *link)
     struct chaos_link *outer = polling;
     tern_status        st;
 
+    tern_base_list_init(&link->watches);
     for (unsigned c = 0; c < TERN_CHANNELS; c++) {
         tern_chaos_stream(link, &link->inbox[c].stream, CHAOS_CHANNEL, c);
-        link->inbox[c].last = &link->inbox[c].first;
+        tern_base_list_init(&link->inbox[c].messages);
     }
     polling = link;
     st = link->ops->open(link->boot, &link->news, &link->behind);
@@ -301,10 +285,10 @@ tern_status tern_chaos_messages_open(struct chaos_link *link)
 
 bool tern_chaos_msg_pending(struct tern_link *behind, int peer, unsigned channel)
 {
-    struct chaos_link          *link = tern_chaos_link(behind);
-    const struct chaos_message *message = link->inbox[channel].first;
+    struct chaos_link *link = tern_chaos_link(behind);
 
-    while (message && message->from != peer)
-        message = message->next;
-    return message || link->ops->msg->pending(behind, peer, channel);
+    TERN_LIST_EACH(struct chaos_message, message, &link->inbox[channel].messages, node)
+        if (message->from == peer)
+            return true;
+    return link->ops->msg->pending(behind, peer, channel);
 }

@@ -27,7 +27,7 @@ static uint64_t last_due(const struct chaos_lane *lane, int rank)
 {
     uint64_t due = 0;
 
-    for (const struct tern_link_op *op = lane->first; op; op = op->next)
+    TERN_LIST_EACH(struct tern_link_op, op, &lane->ops, node)
         if (op->xfer.part->rank == rank && op->due > due)
             due = op->due;
     return due;
@@ -38,9 +38,7 @@ static uint64_t last_due(const struct chaos_lane *lane, int rank)
 static void enlist(struct chaos_lane *lane, struct tern_link_op *op, uint64_t due)
 {
     op->due = due;
-    op->next = NULL;
-    *lane->last = op;
-    lane->last = &op->next;
+    tern_base_list_append(&lane->ops, &op->node);
     lane->count++;
     tern_chaos_stay_awake(lane->link);
 }
@@ -107,19 +105,16 @@ const struct tern_rpc_ops tern_chaos_rpc = { .open = rpc_open, .send = rpc_send 
 /* Remove and return the operation with the earliest due time; NULL if none is due. */
 static struct tern_link_op *take_due(struct chaos_lane *lane)
 {
-    struct tern_link_op **best = NULL, *op;
+    struct tern_link_op *best = NULL;
 
-    for (struct tern_link_op **at = &lane->first; *at; at = &(*at)->next)
-        if ((*at)->due <= lane->stream.now && (!best || (*at)->due < (*best)->due))
-            best = at;
+    TERN_LIST_EACH(struct tern_link_op, op, &lane->ops, node)
+        if (op->due <= lane->stream.now && (!best || op->due < best->due))
+            best = op;
     if (!best)
         return NULL;
-    op = *best;
-    *best = op->next;
-    if (lane->last == &op->next)
-        lane->last = best;
+    tern_base_list_remove(&best->node);
     lane->count--;
-    return op;
+    return best;
 }
 
 /* Start all operations that are due. */
@@ -160,10 +155,10 @@ void tern_chaos_progress(struct tern_lane *base)
 void tern_chaos_cancel(struct tern_lane *base, struct tern_link_op *op)
 {
     struct chaos_lane   *lane = (struct chaos_lane *)base;
-    struct tern_link_op *held = lane->first;
+    struct tern_link_op *held = NULL;
 
-    while (held && held != op)
-        held = held->next;
+    TERN_LIST_EACH(struct tern_link_op, one, &lane->ops, node)
+        held = one == op ? one : held;
     if (held && held->rpc_buf)
         held->on_response = NULL;
     else if (held)

@@ -198,9 +198,9 @@ static bool is_given_up(struct ofi_link *ofi, struct ofi_op *op, int64_t now)
 /* Check which peers are gone, and give up the operations on them. */
 static void give_up(struct ofi_lane *lane)
 {
-    struct ofi_link     *ofi = lane->ofi;
-    struct tern_link_op *lost = NULL, *after;
-    int64_t              now = tern_base_now();
+    struct ofi_link *ofi = lane->ofi;
+    struct tern_list lost = TERN_LIST_INIT(lost), *node;
+    int64_t          now = tern_base_now();
 
     pthread_mutex_lock(&ofi->lock);
     for (struct ofi_op *op = lane->first, *next; op; op = next) {
@@ -208,17 +208,17 @@ static void give_up(struct ofi_lane *lane)
         if (!is_given_up(ofi, op, now))
             continue;
         op->keeps = op->op->buffer_in_use = op->xfer.heap && op->in_flight > 0;
-        op->op->next = lost;
-        lost = op->op;
+        tern_base_list_push(&lost, &op->op->node);
         op->op = NULL; /* the work requests complete some time, or never */
         if (op->rpc_buf)
             tern_ofi_rpc_forget(ofi, op);
     }
     atomic_store_explicit(&lane->roll_at, first_due(lane), memory_order_relaxed); /* ordered by the lock */
     pthread_mutex_unlock(&ofi->lock);
-    for (; lost; lost = after) {
-        after = lost->next;
-        ofi->up->done(lost, tern_ofi_peer_gone(lost->xfer.part->rank));
+    while ((node = tern_base_list_pop(&lost))) {
+        struct tern_link_op *op = TERN_LIST_ITEM(node, struct tern_link_op, node);
+
+        ofi->up->done(op, tern_ofi_peer_gone(op->xfer.part->rank));
     }
 }
 

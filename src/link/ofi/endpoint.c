@@ -29,7 +29,8 @@ struct address {
     char          provider[32];
     unsigned char name[192];
 };
-_Static_assert(sizeof(struct address) + TERN_BLOB_HEAD <= TERN_NET_ADDRESS_BYTES, "an address fits into a slot of the boot segment");
+_Static_assert(sizeof(struct address) + TERN_BLOB_HEAD <= TERN_NET_ADDRESS_BYTES,
+               "an address fits into a slot of the boot segment");
 
 const char *tern_ofi_why(const struct ofi_link *ofi, int error)
 {

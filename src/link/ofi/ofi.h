@@ -24,9 +24,11 @@
 #include <stdatomic.h>
 
 #include "base/bits.h"
+#include "base/list.h"
 #include "base/options.h"
 #include "base/spsc_ring.h"
 #include "boot/fabric.h"
+#include "boot/helper.h"
 #include "link/link.h"
 #include "link/ofi/wire.h"
 
@@ -311,14 +313,14 @@ struct ofi_msg {
 
 /* The progress thread. */
 struct ofi_progress_thread {
-    bool             running;
-    pthread_t        thread;
-    int              wake;  /* eventfd */
-    int              edges; /* edge-triggered epoll on the CQ's descriptor: readable since the last call? */
-    _Atomic bool     stop;
-    _Atomic bool     watching;   /* the thread sleeps on the descriptor */
-    _Atomic int64_t  polled;     /* when another thread last polled the CQ */
-    _Atomic uint32_t bell, naps; /* an eventcount that ends a nap */
+    struct tern_helper        helper; /* must be first */
+    struct tern_helper_poller poller;
+    int                       wake;  /* eventfd */
+    int                       edges; /* edge-triggered epoll on the CQ's descriptor: readable since the last call? */
+    bool                      arrived, more; /* data have arrived, or the CQ had more entries, before the next poll */
+    _Atomic bool              watching;      /* the thread sleeps on the descriptor */
+    struct tern_activity      activity;      /* polls of the CQ by the program */
+    _Atomic uint32_t          bell, naps;    /* an eventcount that ends a nap */
 };
 
 struct ofi_link {
@@ -364,11 +366,7 @@ static inline struct tern_slot *tern_ofi_slot(const struct ofi_link *ofi, int ra
 /* Returns true if the rank serves no more requests: it has left, or it is dead and the job continues without it. */
 static inline bool tern_ofi_gone(const struct ofi_link *ofi, int rank)
 {
-    struct tern_slot *slot = tern_ofi_slot(ofi, rank);
-    uint32_t          fate = atomic_load_explicit(&slot->fate, memory_order_relaxed);
-
-    return (fate == TERN_FATE_LOST && ofi->boot->segment->on_failure == TERN_ON_FAILURE_RETURN) ||
-           fate == TERN_FATE_ENDED || atomic_load_explicit(&slot->life, memory_order_relaxed) == TERN_LIFE_LEFT;
+    return tern_boot_gone(ofi->boot, rank);
 }
 
 /* endpoint.c: open the endpoint, publish its address to the other ranks, and close it. tern_ofi_fail() converts a

@@ -2,10 +2,10 @@
  *
  * Providers with manual progress move data only while a thread polls the queue. A thread of the program that waits
  * in Tern does so. When no thread does, the progress thread must poll, so that puts and gets of other ranks complete
- * whatever this rank is doing. The progress thread sleeps in poll() on the queue's descriptor. While the program
- * polls the queue itself, events on the descriptor would wake the progress thread for nothing. After such a wake-up
- * it naps for a limited time instead, first short and then longer, until the program has not polled for some time
- * (RECENTLY), or is about to sleep and calls tern_ofi_may_sleep(). RECENTLY is much longer than the program needs
+ * whatever this rank is doing. The progress thread is the instance of boot/helper.h that sleeps on file descriptors:
+ * on the queue's descriptor, in poll(). While the program polls the queue itself, events on the descriptor would wake
+ * the progress thread for nothing. Then the progress thread naps instead, until the program has not polled for some
+ * time (RECENTLY), or is about to sleep and calls tern_ofi_may_sleep(). RECENTLY is much longer than the program needs
  * between two polls, including a large write to a socket: a progress thread that takes over too early shares a core
  * with a bound program, and doubles the time of the operation for which the program waits.
  *
@@ -24,27 +24,22 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/thread.h"
 #include "boot/bell.h"
 #include "link/ofi/ofi.h"
 
-#define FIRST_NAP 50000ll          /* ns */
-#define LONGEST_NAP 1000000ll      /* ns */
 #define UNHELPED_SLEEP 100000ll    /* ns: without a progress thread, a waiting thread polls again after this time */
 #define UNWATCHED_SLEEP 10000000ll /* ns: the same while the progress thread does not sleep on the descriptor */
 #define RETRY_MS 1                 /* operations that the provider refused are retried after this time */
+#define RETRY_NS 1000000ll         /* the same time */
 #define RECENTLY 300000ll          /* ns: a program that uses the network polls more often than this */
 
 void tern_ofi_ring(struct ofi_link *ofi)
 {
-    struct tern_slot *slot = tern_ofi_slot(ofi, ofi->rank);
-
-    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+    tern_boot_wake(tern_ofi_slot(ofi, ofi->rank));
 }
 
 /* True if the last poll of this thread was left to another thread, which held the lock. What that thread reads may
@@ -58,8 +53,7 @@ void tern_ofi_poll(struct ofi_link *ofi)
         return; /* the thread that holds the lock polls */
     tern_ofi_poll_locked(ofi);
     pthread_mutex_unlock(&ofi->lock);
-    /* relaxed: a hint for the progress thread. */
-    atomic_store_explicit(&ofi->progress_thread.polled, tern_base_now(), memory_order_relaxed);
+    tern_boot_activity_mark(&ofi->progress_thread.activity);
 }
 
 /* ---- the progress thread ---- */
@@ -69,102 +63,87 @@ static bool has_sleepers(const struct ofi_link *ofi)
     return atomic_load_explicit(&tern_ofi_slot(ofi, ofi->rank)->sleepers, memory_order_relaxed) != 0;
 }
 
+static struct ofi_link *ofi_of(struct ofi_progress_thread *thread)
+{
+    return TERN_LIST_ITEM(thread, struct ofi_link, progress_thread);
+}
+
 /* Returns true if the program polls the queue itself, and is expected to continue. */
 static bool is_program_active(struct ofi_link *ofi)
 {
-    return !has_sleepers(ofi) &&
-           tern_base_now() - atomic_load_explicit(&ofi->progress_thread.polled, memory_order_relaxed) < RECENTLY;
+    bool recent = tern_boot_activity_recent(&ofi->progress_thread.activity, RECENTLY);
+
+    return recent && !has_sleepers(ofi);
 }
 
-/* Sleep for a fixed time, because the program polls the queue itself. The program may end the nap with
- * tern_ofi_may_sleep(). */
-static void nap_while_active(struct ofi_link *ofi, int64_t ns)
-{
-    struct ofi_progress_thread *thread = &ofi->progress_thread;
-    uint32_t                    seen = tern_boot_bell_announce(&thread->bell, &thread->naps);
-
-    if (is_program_active(ofi) && !atomic_load_explicit(&thread->stop, memory_order_relaxed))
-        tern_boot_bell_wait(&thread->bell, seen, ns);
-    tern_boot_bell_withdraw(&thread->naps);
-}
-
-/* Sleep for a fixed time, because there is no descriptor. This nap is not announced: a waiting thread polls again
- * after that time itself, and would end the next nap at once by going to sleep again. */
-static void nap(struct ofi_link *ofi, int64_t ns)
-{
-    struct ofi_progress_thread *thread = &ofi->progress_thread;
-    uint32_t seen = atomic_load(&thread->bell); /* before stop: tern_ofi_progress_thread_stop() changes both */
-
-    if (!atomic_load(&thread->stop))
-        tern_boot_bell_wait(&thread->bell, seen, ns);
-}
-
-static int64_t longer(int64_t ns)
-{
-    return ns * 2 < LONGEST_NAP ? ns * 2 : LONGEST_NAP;
-}
-
-/* Poll the queue, unless another thread holds the lock. Returns the number of milliseconds for which there is
- * nothing to do unless the descriptor becomes readable; 0: there may be more now; -1: no limit. */
-static int poll_once(struct ofi_link *ofi)
+/* Poll the queue, unless another thread holds the lock. Returns for how many nanoseconds there is nothing to do unless
+ * the descriptor becomes readable; 0: there may be more now. */
+static int64_t poll_once(struct ofi_link *ofi)
 {
     struct fid *queue[] = { &ofi->endpoint.cq->fid };
-    int         idle_ms;
+    int64_t     idle = TERN_HELPER_EVENT;
 
     if (pthread_mutex_trylock(&ofi->lock) != 0)
-        return RETRY_MS;
+        return RETRY_NS;
     if (tern_ofi_poll_locked(ofi) > 0 || (ofi->endpoint.wait_fd >= 0 && fi_trywait(ofi->endpoint.fid, queue, 1) != 0))
-        idle_ms = 0;
-    else
-        idle_ms = ofi->waiting || ofi->msg.work || ofi->msg.fetches || tern_ofi_rpc_server_waits(ofi) ? RETRY_MS : -1;
+        idle = 0;
+    else if (ofi->waiting || ofi->msg.work || ofi->msg.fetches || tern_ofi_rpc_server_waits(ofi))
+        idle = RETRY_NS;
     pthread_mutex_unlock(&ofi->lock);
-    return idle_ms;
+    return idle;
 }
 
-/* Sleep until the descriptor is readable, at most ms milliseconds (-1: no limit). Returns true if data have arrived
- * since the last call. A provider may leave a signal of its own in the descriptor, which is then always readable:
- * new data are detected by the edge-triggered epoll, and data that may have been left unread by polling
- * periodically. */
-static bool watch(struct ofi_link *ofi, int ms)
+/* Returns true if data have arrived since the last call; waits for them, but at most ms milliseconds. A provider may
+ * leave a signal of its own in the descriptor, which is then always readable: the edge-triggered epoll detects new
+ * data. */
+static bool has_arrived(const struct ofi_progress_thread *thread, int ms)
 {
-    struct pollfd      fds[] = { { .fd = ofi->progress_thread.wake, .events = POLLIN },
-                                 { .fd = ofi->endpoint.wait_fd, .events = POLLIN } };
     struct epoll_event event;
-    bool               already = poll(fds, 2, 0) > 0;
 
-    if (!already && ms != 0) {
-        atomic_store_explicit(&ofi->progress_thread.watching, ms < 0,
-                              memory_order_relaxed); /* a hint for tern_ofi_may_sleep() */
-        poll(fds, 2, ms);
-        atomic_store_explicit(&ofi->progress_thread.watching, false, memory_order_relaxed);
-    }
-    return epoll_wait(ofi->progress_thread.edges, &event, 1, already && ms != 0 ? RETRY_MS : 0) > 0;
+    return epoll_wait(thread->edges, &event, 1, ms) > 0;
 }
 
-static void *progress_run(void *arg)
+static int64_t progress_poll(struct tern_helper_poller *poller, bool again)
 {
-    struct ofi_link *ofi = arg;
-    bool             watched = ofi->endpoint.wait_fd >= 0;
-    int64_t          ns = FIRST_NAP;
-    int              ms = 0; /* the first check of the descriptor after a nap does not block */
-    bool             more = false;
+    struct ofi_progress_thread *thread = TERN_LIST_ITEM(poller, struct ofi_progress_thread, poller);
+    struct ofi_link            *ofi = ofi_of(thread);
+    bool                        watched = ofi->endpoint.wait_fd >= 0, more = thread->more, arrived;
+    int64_t                     ns;
 
-    prctl(PR_SET_TIMERSLACK, 1000ul); /* naps are short */
-    while (!atomic_load_explicit(&ofi->progress_thread.stop, memory_order_relaxed)) {
-        bool arrived = watched && watch(ofi, ms), active = is_program_active(ofi);
+    if (again) /* before a nap, which a thread of the program that is about to sleep ends */
+        return has_sleepers(ofi) && watched ? 0 : TERN_HELPER_NAP;
+    arrived = watched && (thread->arrived || has_arrived(thread, 0));
+    thread->arrived = thread->more = false;
+    if (is_program_active(ofi))
+        return TERN_HELPER_NAP;
+    ns = poll_once(ofi);
+    if (arrived || more)
+        tern_ofi_ring(ofi); /* the queue may contain no entry for the data */
+    thread->more = ns == 0;
+    return watched || ns == 0 ? ns : TERN_HELPER_NAP;
+}
 
-        ms = active ? 0 : poll_once(ofi);
-        if (!active && (arrived || more))
-            tern_ofi_ring(ofi); /* the queue may contain no entry for the data */
-        more = !active && ms == 0;
-        if (active || (!watched && !more)) {
-            (active ? nap_while_active : nap)(ofi, ns);
-            ns = longer(ns);
-        } else {
-            ns = FIRST_NAP;
-        }
+/* Sleep until the descriptor is readable. If it is readable already, new data are detected by the edge-triggered epoll,
+ * and data that may have been left unread by polling periodically. */
+static void progress_sleep(struct tern_helper *helper, int64_t ns)
+{
+    struct ofi_progress_thread *thread = (struct ofi_progress_thread *)helper;
+    struct pollfd               fds[] = { { .fd = thread->wake, .events = POLLIN },
+                                          { .fd = ofi_of(thread)->endpoint.wait_fd, .events = POLLIN } };
+
+    if (poll(fds, 2, 0) > 0) {
+        thread->arrived = has_arrived(thread, RETRY_MS);
+        return;
     }
-    return NULL;
+    /* relaxed, both: a hint for tern_ofi_may_sleep() */
+    atomic_store_explicit(&thread->watching, ns == TERN_HELPER_EVENT, memory_order_relaxed);
+    poll(fds, 2, ns == TERN_HELPER_EVENT ? -1 : RETRY_MS);
+    atomic_store_explicit(&thread->watching, false, memory_order_relaxed);
+}
+
+static void progress_wake(struct tern_helper *helper)
+{
+    eventfd_write(((struct ofi_progress_thread *)helper)->wake, 1); /* never read: the thread stops */
 }
 
 static void pin(pthread_t thread)
@@ -211,29 +190,29 @@ tern_status tern_ofi_progress_thread_start(struct ofi_link *ofi)
         return TERN_OK;
     if ((st = descriptors_open(ofi)) < 0)
         return st;
-    if ((st = tern_base_thread_start(&thread->thread, "tern-progress", progress_run, ofi)) < 0) {
+    thread->poller.poll = progress_poll;
+    thread->helper = (struct tern_helper){
+        .name = "tern-progress",
+        .sleep = progress_sleep,
+        .wake = progress_wake,
+        .bell = &thread->bell,
+        .naps = &thread->naps,
+        .timer_slack = 1000, /* naps are short */
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+    };
+    if ((st = tern_boot_helper_add(&thread->helper, &thread->poller)) < 0)
         descriptors_close(thread);
-        return st;
-    }
-    pin(thread->thread);
-    thread->running = true;
-    return TERN_OK;
+    else
+        pin(thread->helper.thread);
+    return st;
 }
 
 void tern_ofi_progress_thread_stop(struct ofi_link *ofi)
 {
-    struct ofi_progress_thread *thread = &ofi->progress_thread;
-    uint64_t                    one = 1;
-
-    if (!thread->running)
+    if (!ofi->progress_thread.helper.running)
         return;
-    atomic_store(&thread->stop, true);
-    while (write(thread->wake, &one, sizeof(one)) < 0 && errno == EINTR)
-        ;
-    tern_boot_bell_wake(&thread->bell);
-    pthread_join(thread->thread, NULL);
-    descriptors_close(thread);
-    thread->running = false;
+    tern_boot_helper_stop(&ofi->progress_thread.helper);
+    descriptors_close(&ofi->progress_thread);
 }
 
 /* Returns the time in ns until a lane or msg_recv.c must do something that no bell reports. */
@@ -257,11 +236,11 @@ int64_t tern_ofi_may_sleep(struct tern_link *link)
     struct ofi_progress_thread *thread = &ofi->progress_thread;
     int64_t                     due;
 
-    if (!thread->running)
+    if (!thread->helper.running)
         return UNHELPED_SLEEP;
-    tern_boot_bell_ring(&thread->bell, &thread->naps);
     if (ofi->endpoint.wait_fd < 0)
-        return LONGEST_NAP;
+        return TERN_HELPER_LONGEST_NAP; /* a shorter nap would be followed by another one */
+    tern_boot_bell_ring(&thread->bell, &thread->naps);
     due = until_due(ofi);
     /* While the progress thread sleeps on the descriptor, new data make it ring the bell. Before it sleeps, it
      * cannot tell whether data are new, and the queue does not report a peer's put. relaxed: the lock, which was

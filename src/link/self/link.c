@@ -1,4 +1,4 @@
-/* link.c: the table of a rank's link to itself. The link needs no lane and no service thread: the memory is the
+/* link.c: the table of a rank's link to itself. The link needs no lane and no helper thread: the memory is the
  * process's own, and every operation is complete when the call returns. */
 #include <stdlib.h>
 

@@ -20,9 +20,7 @@ static struct tern_slot *own_slot(struct tern_link *link)
 /* Wake the threads of the process: a message has been sent, or space for one has been freed. */
 static void ring_own(struct tern_link *link)
 {
-    struct tern_slot *slot = own_slot(link);
-
-    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+    tern_boot_wake(own_slot(link));
 }
 
 /* Messages were consumed. Another thread of the process may have found the ring full, and sleep: wake it. */

@@ -2,7 +2,7 @@
  * attach.
  *
  * A transfer is split into chunks. The initiator fills a chunk (put) or leaves it empty (get), pushes it to the
- * target's inbox, and rings the target's bell. The target's service thread (bounce_serve.c) copies the data and
+ * target's inbox, and rings the target's bell. The target's helper thread (bounce_serve.c) copies the data and
  * marks the chunk done. The initiator fills the next chunk while the target copies the previous one, so the two
  * copies overlap. All threads of the process share the first TERN_BOUNCE_CHUNKS chunks; each lane may hold one of
  * the remaining chunks while it has outstanding transfers. A transfer that finds no free chunk waits in its lane, in
@@ -124,25 +124,19 @@ void tern_shm_bounce_enter(struct shm_lane *lane)
 
     pthread_mutex_init(&lane->lock, NULL);
     pthread_mutex_lock(&shm->lanes_lock);
-    lane->next = shm->lanes;
-    lane->prev = &shm->lanes;
-    if (lane->next)
-        lane->next->prev = &lane->next;
-    shm->lanes = lane;
+    tern_base_list_push(&shm->lanes, &lane->node);
     pthread_mutex_unlock(&shm->lanes_lock);
 }
 
 void tern_shm_bounce_leave(struct shm_lane *lane)
 {
     pthread_mutex_lock(&lane->link->lanes_lock);
-    *lane->prev = lane->next;
-    if (lane->next)
-        lane->next->prev = lane->prev;
+    tern_base_list_remove(&lane->node);
     pthread_mutex_unlock(&lane->link->lanes_lock);
     pthread_mutex_destroy(&lane->lock);
 }
 
-/* Push a chunk to the target's inbox and wake the target's service thread. */
+/* Push a chunk to the target's inbox and wake the target's helper thread. */
 static void chunk_post(struct shm_link *shm, unsigned index, int target)
 {
     struct shm_chunk *chunk = &shm->bounce_ctl[shm->local].chunk[index];
@@ -157,7 +151,7 @@ static void chunk_post(struct shm_link *shm, unsigned index, int target)
         /* release: the chunk's content before its number. Pairs with the acquire exchange in tern_shm_serve(). */
     } while (
         !atomic_compare_exchange_weak_explicit(inbox, &newest, number, memory_order_release, memory_order_relaxed));
-    tern_boot_bell_ring(&slot->service_bell, &slot->service_sleeps);
+    tern_boot_wake_service(slot);
 }
 
 static unsigned char *chunk_data(struct shm_link *shm, unsigned index)
@@ -213,7 +207,7 @@ static void chunk_collect(struct shm_link *shm, struct tern_link_op *op, unsigne
 static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
 {
     struct shm_link *shm = lane->link;
-    bool             lost = tern_shm_gone(shm, op->xfer.part->rank);
+    bool             lost = tern_boot_gone(shm->boot, op->xfer.part->rank);
 
     for (uint64_t left = op->chunks; left != 0; left &= left - 1) {
         unsigned          index = (unsigned)__builtin_ctzll(left);
@@ -234,7 +228,7 @@ static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
 /* Stop sending the rest of a transfer that has failed. Only the thread that uses the lane calls this. */
 static void op_judge(struct shm_lane *lane, struct tern_link_op *op)
 {
-    if (op->copied < op->xfer.len && tern_shm_gone(lane->link, op->xfer.part->rank))
+    if (op->copied < op->xfer.len && tern_boot_gone(lane->link->boot, op->xfer.part->rank))
         op->status = TERN_ERR_PEER;
     if (op->status < 0)
         op->copied = op->xfer.len;
@@ -245,9 +239,9 @@ static void op_judge(struct shm_lane *lane, struct tern_link_op *op)
 static bool collect_all(struct shm_link *shm)
 {
     pthread_mutex_lock(&shm->lanes_lock);
-    for (struct shm_lane *lane = shm->lanes; lane; lane = lane->next) {
+    TERN_LIST_EACH(struct shm_lane, lane, &shm->lanes, node) {
         pthread_mutex_lock(&lane->lock);
-        for (struct tern_link_op *op = lane->first; op; op = op->next)
+        TERN_LIST_EACH(struct tern_link_op, op, &lane->ops, node)
             op_reap(lane, op);
         pthread_mutex_unlock(&lane->lock);
     }
@@ -260,7 +254,7 @@ static bool collect_all(struct shm_link *shm)
 /* Whether a new operation may take chunks: no earlier operation of the lane is waiting for one. */
 static bool may_take(const struct shm_lane *lane)
 {
-    for (const struct tern_link_op *other = lane->first; other; other = other->next)
+    TERN_LIST_EACH(struct tern_link_op, other, &lane->ops, node)
         if (other->copied < other->xfer.len)
             return false; /* an earlier operation waits for chunks */
     return true;
@@ -268,9 +262,7 @@ static bool may_take(const struct shm_lane *lane)
 
 static void op_enlist(struct shm_lane *lane, struct tern_link_op *op)
 {
-    op->next = NULL;
-    *lane->last = op;
-    lane->last = &op->next;
+    tern_base_list_append(&lane->ops, &op->node);
 }
 
 /* Start a transfer, or take a chunk for an RPC. Returns false if that is not possible now; *starved then tells
@@ -371,43 +363,37 @@ static tern_status op_status(const struct tern_link_op *op)
     return TERN_OK;
 }
 
-/* Advance every operation of the lane. Returns the completed operations, oldest first. Sets *starved if an operation
- * is incomplete while the lane holds no chunk. */
-static struct tern_link_op *advance_all(struct shm_lane *lane, bool *starved)
+/* Advance every operation of the lane, and move the completed ones to another list, oldest first. Returns true if an
+ * operation is incomplete while the lane holds no chunk. */
+static bool advance_all(struct shm_lane *lane, struct tern_list *ended)
 {
-    struct tern_link_op **at = &lane->first, *ended = NULL, **last = &ended;
+    bool starved = false;
 
-    *starved = false;
     pthread_mutex_lock(&lane->lock);
-    while (*at) {
-        struct tern_link_op *op = *at;
-
+    TERN_LIST_EACH(struct tern_link_op, op, &lane->ops, node) {
         op_reap(lane, op);
         op_judge(lane, op);
         op_pump(lane, op);
         if (op->copied < op->xfer.len || op->chunks != 0) {
-            *starved |= lane->held == 0;
-            at = &op->next;
+            starved |= lane->held == 0;
             continue;
         }
-        *at = op->next;
-        if (lane->last == &op->next)
-            lane->last = at;
-        op->next = NULL;
-        *last = op;
-        last = &op->next;
+        tern_base_list_remove(&op->node);
+        tern_base_list_append(ended, &op->node);
     }
     pthread_mutex_unlock(&lane->lock);
-    return ended;
+    return starved;
 }
 
 static bool advance(struct shm_lane *lane)
 {
-    bool                 starved;
-    struct tern_link_op *next;
+    struct tern_list  ended = TERN_LIST_INIT(ended);
+    bool              starved = advance_all(lane, &ended);
+    struct tern_list *node;
 
-    for (struct tern_link_op *op = advance_all(lane, &starved); op; op = next) {
-        next = op->next; /* done() may reuse op */
+    while ((node = tern_base_list_pop(&ended))) {
+        struct tern_link_op *op = TERN_LIST_ITEM(node, struct tern_link_op, node);
+
         /* seq_cst: the data of a put is in the target's memory before anything that follows. The acquire in
          * op_reap() ordered this thread after the target's copy. */
         atomic_thread_fence(memory_order_seq_cst);

@@ -1,4 +1,4 @@
-/* bounce_serve.c: the target's half of bounced transfers and RPCs. This code runs on the service thread only, so no
+/* bounce_serve.c: the target's half of bounced transfers and RPCs. This code runs on the helper thread only, so no
  * other thread maps the peers' chunks. Peers are identified by their local ranks. Everything that a peer wrote is
  * checked before use: a number out of range or a length that does not fit is answered with an error. */
 #define _GNU_SOURCE
@@ -34,26 +34,30 @@ tern_status tern_shm_expose(struct tern_link *link, struct tern_mem_handle *hand
                                    .size = handle->size,
                                    .origin = tern_link_origin(handle, shm->boot->rank) };
     pthread_mutex_lock(&shm->exposed_lock);
-    entry->next = shm->exposed;
-    shm->exposed = entry;
+    tern_base_list_push(&shm->exposed, &entry->node);
     pthread_mutex_unlock(&shm->exposed_lock);
     return TERN_OK;
 }
 
+/* Find exposed memory; NULL: there is none of this name. The caller holds the lock. */
+static struct shm_exposed *exposed_find(struct shm_link *shm, uint64_t region)
+{
+    TERN_LIST_EACH(struct shm_exposed, entry, &shm->exposed, node)
+        if (entry->region == region)
+            return entry;
+    return NULL;
+}
+
 void tern_shm_unexpose(struct tern_link *link, uint64_t region)
 {
-    struct shm_link *shm = tern_shm(link);
+    struct shm_link    *shm = tern_shm(link);
+    struct shm_exposed *entry;
 
     pthread_mutex_lock(&shm->exposed_lock);
-    for (struct shm_exposed **at = &shm->exposed; *at; at = &(*at)->next) {
-        if ((*at)->region == region) {
-            struct shm_exposed *entry = *at;
-            *at = entry->next;
-            free(entry);
-            break;
-        }
-    }
+    if ((entry = exposed_find(shm, region)))
+        tern_base_list_remove(&entry->node);
     pthread_mutex_unlock(&shm->exposed_lock);
+    free(entry);
 }
 
 bool tern_shm_service_needed(const struct tern_link *link)
@@ -191,8 +195,7 @@ static tern_status fulfil(struct shm_link *shm, int peer, struct shm_chunk *chun
     if (!bytes)
         return TERN_ERR_LINK;
     pthread_mutex_lock(&shm->exposed_lock);
-    for (entry = shm->exposed; entry && entry->region != w.region; entry = entry->next)
-        ;
+    entry = exposed_find(shm, w.region);
     if (entry && w.verb == SHM_RPC)
         st = serve_rpc(shm, &w, entry, bytes, chunk);
     else if (entry && w.verb <= SHM_GET)
@@ -205,13 +208,12 @@ static void answer(struct shm_link *shm, uint32_t number)
 {
     int               peer = (int)(number / SHM_CHUNKS);
     struct shm_chunk *chunk = &shm->bounce_ctl[peer].chunk[number % SHM_CHUNKS];
-    struct tern_slot *slot = tern_shm_slot(shm, shm->rank_of[peer]);
 
     chunk->status = fulfil(shm, peer, chunk);
     tern_base_order_before_peers(); /* before the application's threads, after a barrier with the peer */
     /* release: the copy and its status before the state. Pairs with the acquire in op_reap(). */
     atomic_store_explicit(&chunk->state, SHM_CHUNK_DONE, memory_order_release);
-    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+    tern_boot_wake(tern_shm_slot(shm, shm->rank_of[peer]));
 }
 
 bool tern_shm_serve(struct tern_link *link)

@@ -52,9 +52,7 @@ static void shm_group_close(struct tern_link_group *group)
 
 static void ring(const struct shm_group *group, uint32_t member)
 {
-    struct tern_slot *slot = tern_shm_slot(group->shm, tern_link_group_world(&group->base, member));
-
-    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+    tern_boot_wake(tern_shm_slot(group->shm, tern_link_group_world(&group->base, member)));
 }
 
 static void ring_others(const struct shm_group *group)
@@ -91,7 +89,7 @@ static void shm_arrive(struct tern_link_group *base)
     group->barrier++;
     group->round = 0;
     group->seen = 0;
-    tern_base_order_before_peers(); /* before the service thread copies for a peer that has passed the barrier */
+    tern_base_order_before_peers(); /* before the helper thread copies for a peer that has passed the barrier */
     /* release: everything before the barrier. Pairs with the acquire in tern_link_slot_reached(). */
     atomic_store_explicit(&group->hall[base->me].state.arrived, group->barrier, memory_order_release);
     if (!group->by_seats) {
@@ -125,7 +123,7 @@ static bool shm_arrived(struct tern_link_group *base)
 
     if (!is_over(group))
         return false;
-    tern_base_order_after_peers(); /* after the copies of the service thread for peers that have arrived here */
+    tern_base_order_after_peers(); /* after the copies of the helper thread for peers that have arrived here */
     return true;
 }
 

@@ -79,6 +79,8 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
     pthread_mutex_init(&shm->exposed_lock, NULL);
     pthread_mutex_init(&shm->chunks_lock, NULL);
     pthread_mutex_init(&shm->lanes_lock, NULL);
+    tern_base_list_init(&shm->lanes);
+    tern_base_list_init(&shm->exposed);
     shm->cma = calloc((size_t)boot->locals, sizeof(*shm->cma));
     shm->peer_data = calloc((size_t)boot->locals, sizeof(*shm->peer_data));
     if (!find_locals(shm) || !shm->cma || !shm->peer_data) {
@@ -125,7 +127,7 @@ static tern_status link_lane_open(struct tern_link *link, struct tern_lane **out
     if (!lane)
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*lane));
     *lane = (struct shm_lane){ .link = tern_shm(link), .own = -1 };
-    lane->last = &lane->first;
+    tern_base_list_init(&lane->ops);
     tern_shm_bounce_enter(lane);
     *out = (struct tern_lane *)lane;
     return TERN_OK;
@@ -141,7 +143,7 @@ static void link_progress(struct tern_lane *lane)
 {
     struct shm_lane *l = (struct shm_lane *)lane;
 
-    if (l->first)
+    if (!tern_base_list_empty(&l->ops))
         tern_shm_bounce_progress(l);
 }
 

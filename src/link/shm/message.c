@@ -252,7 +252,7 @@ static void ring_peer(struct shm_link *shm, int peer)
 
 static void shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
-    tern_base_order_before_peers(); /* before the copies that the service thread makes for the peer once it reads
+    tern_base_order_before_peers(); /* before the copies that the helper thread makes for the peer once it reads
                                        this message */
     if (msg->channel == TERN_CHANNEL_NOTIFY)
         tern_base_nq_publish(&msg->cell, 0);
@@ -349,7 +349,7 @@ static tern_status deliver(struct tern_link_watch *watch)
     int                    found = 0;
 
     for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&channel_rx->ring, &item)) > 0; i++) {
-        tern_base_order_after_peers(); /* after the copies that the service thread made for the peer before it sent
+        tern_base_order_after_peers(); /* after the copies that the helper thread made for the peer before it sent
                                           this message */
         shm->up->message(channel_rx->from, watch->channel, item.head, item.data, item.len);
         tern_base_ring_consume(&channel_rx->ring, item.span);

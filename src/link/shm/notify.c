@@ -238,7 +238,7 @@ bool tern_shm_notify_flushed(struct tern_link *link, bool help)
             atomic_load_explicit(&shm->notify.tx[peer], memory_order_acquire); /* pairs with tx_first() */
 
         /* relaxed: a thread sees its own stores to unflushed. A peer that is gone needs no flush. */
-        if (tx && atomic_load_explicit(&tx->inject.unflushed, memory_order_relaxed) && !tern_shm_gone(shm, peer))
+        if (tx && atomic_load_explicit(&tx->inject.unflushed, memory_order_relaxed) && !tern_boot_gone(shm->boot, peer))
             flushed &= is_flushed(&tx->inject, help);
     }
     return flushed;
@@ -299,7 +299,7 @@ static inline enum tern_link_delivered deliver_one(struct shm_link *shm, struct 
     turn = tern_base_nq_claim_payload(&rx->queue, kind);
     /* BUSY: the sender is copying the payload itself. If the sender died while copying, nobody else completes the
      * copy, so the receiver copies the payload. */
-    if (TERN_UNLIKELY(turn == TERN_NQ_BUSY) && !tern_shm_gone(shm, rx->from)) {
+    if (TERN_UNLIKELY(turn == TERN_NQ_BUSY) && !tern_boot_gone(shm->boot, rx->from)) {
         rx->watch.lasts = false; /* the sender rings the bell when the payload is in place */
         return TERN_LINK_REFUSED;
     }
@@ -323,7 +323,7 @@ static tern_status deliver(struct tern_link_watch *watch)
 
     rx->watch.lasts = true;
     while ((found = tern_base_nq_peek(&rx->queue, &head, &kind)) > 0) {
-        tern_base_order_after_peers(); /* after the copies that the service thread made for the peer before it sent
+        tern_base_order_after_peers(); /* after the copies that the helper thread made for the peer before it sent
                                           this */
         if (TERN_UNLIKELY(kind & TERN_NQ_SWITCH) && !rx->map[TERN_NQ_OVERFLOW] && (st = map_overflow(rx)) < 0)
             return st;

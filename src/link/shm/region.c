@@ -70,7 +70,7 @@ static tern_status reach_private(struct shm_link *shm, const struct tern_mem_han
         part->path = &tern_shm_bounce_path;
     else
         return st;
-    /* Cross-memory attach can only copy. With either path, the peer's service thread executes the RPCs. */
+    /* Cross-memory attach can only copy. With either path, the peer's helper thread executes the RPCs. */
     atomic_store_explicit(&shm->bounce_ctl[shm->local_of[part->rank]].service_needed, 1,
                           memory_order_relaxed); /* relaxed: read after a barrier */
     return TERN_OK;

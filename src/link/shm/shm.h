@@ -2,7 +2,7 @@
  *
  * Regions that Tern allocated are mapped by every rank of the node, and a transfer to them is a copy. Memory that
  * the application registered is reached by cross-memory attach (cma.c) or, where the kernel forbids that, through
- * bounce chunks that the target's service thread copies (bounce.c). The control memory of the ranks lies in the
+ * bounce chunks that the target's helper thread copies (bounce.c). The control memory of the ranks lies in the
  * arena behind the boot segment:
  *
  *   bounce_ctl[locals]            requests for bounced transfers and RPCs
@@ -51,8 +51,8 @@ _Static_assert(sizeof(struct shm_chunk) == 64, "one chunk head is one cache line
 
 struct shm_bounce_ctl {
     _Alignas(64) _Atomic uint32_t inbox; /* newest request to this rank: chunk number + 1. Peers push; this rank's
-                                            service thread takes the whole list */
-    _Atomic uint32_t service_needed;     /* 1: a peer needs this rank's service thread. Writers: peers */
+                                            helper thread takes the whole list */
+    _Atomic uint32_t service_needed;     /* 1: a peer needs this rank's helper thread. Writers: peers */
     _Atomic uint32_t senders;            /* number of queues that peers have announced to this rank. Writers: peers,
                                             after the queue_ref */
     _Atomic uint32_t inline_notify;      /* 1: this rank accepts inline payload. Writer: this rank, before it joins */
@@ -132,10 +132,10 @@ struct shm_notify_rx {
 
 enum shm_cma { SHM_CMA_UNKNOWN, SHM_CMA_YES, SHM_CMA_NO };
 
-/* A PRIVATE part of this rank. Peers may ask the service thread to copy it. */
+/* A PRIVATE part of this rank. Peers may ask the helper thread to copy it. */
 struct shm_exposed {
-    struct shm_exposed *next;
-    uint64_t            region, addr, size, origin;
+    struct tern_list node;
+    uint64_t         region, addr, size, origin;
 };
 
 /* message.c */
@@ -157,7 +157,7 @@ struct shm_notify {
     bool                             inline_notify;     /* this rank sends and accepts inline payload */
 };
 
-/* The service thread's mapping of a peer's chunk data. The location is copied here because the peer can change its
+/* The helper thread's mapping of a peer's chunk data. The location is copied here because the peer can change its
  * own record at any time. */
 struct shm_peer_data {
     unsigned char *map;           /* NULL: not mapped */
@@ -185,7 +185,7 @@ struct shm_link {
     _Atomic uint64_t           free_chunks; /* shared chunks that no transfer uses */
     _Atomic uint64_t           lane_chunks; /* chunks reserved for single lanes that no lane holds */
     pthread_mutex_t            lanes_lock;  /* guards the list of lanes; acquired before the lock of a lane */
-    struct shm_lane           *lanes;
+    struct tern_list           lanes;
     struct tern_space          data_space;
     unsigned char             *data; /* mapped data of this rank's chunks; NULL: not allocated */
     uint64_t                   chunk_bytes;
@@ -194,22 +194,22 @@ struct shm_link {
     /* bounce.c, target side */
     pthread_mutex_t            exposed_lock;
     pthread_mutex_t            chunks_lock; /* guards the allocation of data */
-    struct shm_exposed        *exposed;
-    struct shm_peer_data      *peer_data; /* [locals] used by the service thread only */
+    struct tern_list           exposed;
+    struct shm_peer_data      *peer_data; /* [locals] used by the helper thread only */
     struct shm_msg             msg;
     struct shm_notify          notify;
 };
 
 struct shm_lane {
-    struct shm_link     *link;
-    struct tern_link_op *first, **last; /* outstanding operations, oldest first */
-    int                  own;           /* the chunk taken from lane_chunks; -1: none */
-    unsigned             held;          /* chunks that the lane holds, of both kinds */
-    pthread_mutex_t      lock;          /* guards the fields above, and chunks, status and response of each
+    struct shm_link *link;
+    struct tern_list ops;  /* outstanding operations, oldest first */
+    int              own;  /* the chunk taken from lane_chunks; -1: none */
+    unsigned         held; /* chunks that the lane holds, of both kinds */
+    pthread_mutex_t  lock; /* guards the fields above, and chunks, status and response of each
                                            operation: a thread that finds no free chunk collects finished chunks for
                                            all lanes. Only the thread that uses the lane changes the list, and that
                                            thread reads the list without the lock */
-    struct shm_lane     *next, **prev;  /* list of all lanes of the link; guarded by lanes_lock */
+    struct tern_list node; /* in the list of all lanes of the link; guarded by lanes_lock */
 };
 
 tern_status tern_shm_messages_open(struct shm_link *shm);
@@ -246,16 +246,6 @@ static inline struct shm_link *tern_shm(struct tern_link *link)
 static inline struct tern_slot *tern_shm_slot(const struct shm_link *shm, int rank)
 {
     return &shm->boot->segment->slot[rank];
-}
-
-/* Whether the rank no longer serves requests: it has left the job, or it is dead and the job continues without it. */
-static inline bool tern_shm_gone(const struct shm_link *shm, int rank)
-{
-    struct tern_slot *slot = tern_shm_slot(shm, rank);
-    uint32_t          fate = atomic_load_explicit(&slot->fate, memory_order_relaxed);
-
-    return (fate == TERN_FATE_LOST && shm->boot->segment->on_failure == TERN_ON_FAILURE_RETURN) ||
-           fate == TERN_FATE_ENDED || atomic_load_explicit(&slot->life, memory_order_relaxed) == TERN_LIFE_LEFT;
 }
 
 /* Offset of barrier block `id` in the control memory. With id == SHM_GROUPS, the offset of the queue directory. */

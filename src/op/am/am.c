@@ -50,16 +50,11 @@ static __attribute__((cold, noreturn)) void refuse(int from, unsigned handler, c
 /* Find the memory of this rank that a long message refers to. */
 static void *long_payload(const struct wire_long *at)
 {
-    void *payload = NULL;
+    struct tern_link_part part;
 
-    pthread_mutex_lock(&tern_job.lock);
-    for (struct tern_region *region = tern_job.regions; region && !payload; region = region->next) {
-        struct tern_link_part *part = &region->part[tern_job.boot.rank];
-        if (region->id == at->region && tern_base_covers(part->size, at->offset, at->len))
-            payload = (void *)(uintptr_t)(part->addr + at->offset);
-    }
-    pthread_mutex_unlock(&tern_job.lock);
-    return payload;
+    if (!tern_core_region_named(at->region, -1, &part) || !tern_base_covers(part.size, at->offset, at->len))
+        return NULL;
+    return (void *)(uintptr_t)(part.addr + at->offset);
 }
 
 /* Run the handler of a checked message. */

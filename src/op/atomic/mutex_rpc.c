@@ -35,10 +35,8 @@ static void wake_far(int rank)
 
 static void wake(unsigned rank)
 {
-    struct tern_slot *slot = tern_core_job_slot((int)rank);
-
     if (tern_boot_same_node(&tern_job.boot, (int)rank) && tern_core_ops_to((int)rank)->maps)
-        tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+        tern_boot_wake(tern_core_job_slot((int)rank));
     else if (to_wake)
         *to_wake = rank + 1;
     else

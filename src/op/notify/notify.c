@@ -27,23 +27,17 @@ static bool             leaving; /* the program accepts no more notifications */
 /* Recently used regions of this rank. Accessed only by the delivering thread. */
 static struct tern_notify_part local_parts[LOCAL_PARTS];
 
-static __attribute__((noinline)) bool local_part_find(struct tern_notify_part *local_part, uint64_t scope)
+static __attribute__((noinline)) bool local_part_find(struct tern_notify_part *local_part, uint64_t scope,
+                                                      uint64_t changes)
 {
-    bool found = false;
+    struct tern_link_part part;
 
-    pthread_mutex_lock(&tern_job.lock);
-    for (const struct tern_region *region = tern_job.regions; region && !found; region = region->next) {
-        const struct tern_link_part *part = &region->part[tern_job.boot.rank];
-
-        if ((found = region->name == scope))
-            *local_part = (struct tern_notify_part){ .scope = scope,
-                                                     .changes = atomic_load_explicit(&tern_job.region_changes,
-                                                                                     memory_order_relaxed),
-                                                     .base = (unsigned char *)(uintptr_t)part->addr,
-                                                     .size = part->size };
-    }
-    pthread_mutex_unlock(&tern_job.lock);
-    return found;
+    if (!tern_core_region_named(scope, tern_job.boot.rank, &part))
+        return false;
+    *local_part = (struct tern_notify_part){
+        .scope = scope, .changes = changes, .base = (unsigned char *)(uintptr_t)part.addr, .size = part.size
+    };
+    return true;
 }
 
 /* Look up a region; NULL: this rank has no region of that name. */
@@ -52,7 +46,8 @@ static inline const struct tern_notify_part *local_part_of(uint64_t scope)
     struct tern_notify_part *local_part = &local_parts[scope % LOCAL_PARTS];
     uint64_t                 changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed);
 
-    if (TERN_LIKELY(local_part->scope == scope && local_part->changes == changes) || local_part_find(local_part, scope))
+    if (TERN_LIKELY(local_part->scope == scope && local_part->changes == changes) ||
+        local_part_find(local_part, scope, changes))
         return local_part;
     return NULL;
 }
@@ -86,7 +81,7 @@ static __attribute__((noinline)) bool store_unexpected(uint64_t scope, uint32_t 
     if ((tern_op_notify_match.kept < (uint64_t)tern_opt.notify_keep || tern_core_job_lost(source)) &&
         tern_op_match_keep(&tern_op_notify_match, name, bytes))
         return true;
-    tern_core_message_notify_full(true);
+    tern_core_message_full(TERN_CHANNEL_NOTIFY, true);
     return false;
 }
 
@@ -145,39 +140,18 @@ enum tern_link_delivered tern_op_notify_receive(int from, const unsigned char *h
 /* Whether every rank that could notify the request is dead. */
 static bool senders_dead(const struct tern_notice *notice)
 {
-    const struct tern_team *team = notice->team;
-
     if (!tern_op_match_any_source(&notice->name))
         return tern_core_job_lost(notice->name.source);
-    for (int rank = 0; rank < team->size; rank++) {
-        int world = tern_core_team_world(team, rank);
-
-        if (world != tern_job.boot.rank && !tern_core_job_lost(world))
-            return false;
-    }
-    return team->size > 1;
-}
-
-static bool are_refused(void)
-{
-    return atomic_load_explicit(&tern_core_message_notify_refused, memory_order_relaxed); /* a hint */
+    return tern_core_team_deserted(notice->team);
 }
 
 /* Whether matching notifications may still arrive: sent by dead ranks before their death, or by this rank itself and
  * not refused. */
 static bool has_in_flight(const struct tern_notice *notice)
 {
-    const struct tern_team *team = notice->team;
-
     if (!tern_op_match_any_source(&notice->name))
         return tern_core_message_has_from(notice->name.source, TERN_CHANNEL_NOTIFY);
-    for (int rank = 0; rank < team->size; rank++) {
-        int world = tern_core_team_world(team, rank);
-
-        if (tern_core_message_has_from(world, TERN_CHANNEL_NOTIFY) && (world != tern_job.boot.rank || !are_refused()))
-            return true;
-    }
-    return false;
+    return tern_core_team_has_sent(notice->team, TERN_CHANNEL_NOTIFY);
 }
 
 /* Whether the request is in the table of requests. The caller holds the lock. */
@@ -194,8 +168,7 @@ static bool find_hopeless(struct tern_ctx *ctx)
 {
     bool alone = tern_base_biased_lock(&tern_op_notify_lock), again = false;
 
-    TERN_LIST_EACH(struct tern_notice, notice, &notices, all)
-    {
+    TERN_LIST_EACH(struct tern_notice, notice, &notices, all) {
         if (notice->ctx != ctx || !is_posted(notice) || !senders_dead(notice))
             continue;
         if (has_in_flight(notice)) {
@@ -229,7 +202,7 @@ void tern_op_notify_open(void)
 /* Called when space for unexpected notifications was freed. */
 static void has_room(void)
 {
-    tern_core_message_notify_full(false);
+    tern_core_message_full(TERN_CHANNEL_NOTIFY, false);
 }
 
 void tern_op_notify_leave(void)
@@ -239,7 +212,7 @@ void tern_op_notify_leave(void)
     leaving = true;
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
     TERN_LIST_EACH(struct tern_notice, notice, &notices, all)
-    tern_op_notice_free(notice);
+        tern_op_notice_free(notice);
     has_room();
 }
 
@@ -353,7 +326,8 @@ bool tern_op_notice_start(struct tern_notice *notice)
         atomic_store_explicit(&notice->state, TERN_NOTICE_STARTED, memory_order_relaxed); /* the lock orders it */
     }
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
-    if (taken > 0 || TERN_UNLIKELY(are_refused())) /* refused notifications may be accepted now */
+    if (taken > 0 ||
+        TERN_UNLIKELY(tern_core_message_refuses(TERN_CHANNEL_NOTIFY))) /* refused notifications may be accepted now */
         has_room();
     check_deaths(notice);
     return true;

@@ -18,10 +18,8 @@
 
 void tern_op_signal_wake(int rank)
 {
-    struct tern_slot *slot = tern_core_job_slot(rank);
-
     if (tern_boot_same_node(&tern_job.boot, rank))
-        tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+        tern_boot_wake(tern_core_job_slot(rank));
 }
 
 /* ---- the second step: the signal after the data ---- */

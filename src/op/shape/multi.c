@@ -74,7 +74,7 @@ static void multi_cancel(struct tern_op *op)
 
     m->stopped = true;
     TERN_LIST_EACH(struct tern_op, transfer, &m->transfers, node)
-    tern_core_op_cancel_transfer(transfer);
+        tern_core_op_cancel_transfer(transfer);
 }
 
 /* Start the first transfer; the context starts the others when it advances the operation. */

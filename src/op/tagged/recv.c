@@ -11,7 +11,7 @@
 #include "base/bits.h"
 #include "base/options.h"
 #include "core/message.h"
-#include "op/trigger/thread.h"
+#include "op/trigger/helper.h"
 #include "op/tagged/tagged.h"
 #include "op/tagged/decode.h"
 
@@ -125,7 +125,7 @@ static __attribute__((noinline)) bool receive_any(int from, const unsigned char 
     }
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
     if (TERN_UNLIKELY(!taken))
-        tern_core_message_tagged_full(true);
+        tern_core_message_full(TERN_CHANNEL_TAGGED, true);
     return taken;
 }
 
@@ -187,7 +187,7 @@ static void deliver_stored(struct tern_request *request, struct tern_message *me
 /* Called when space was freed: messages that were refused may be accepted now. */
 static void has_room(void)
 {
-    tern_core_message_tagged_full(false);
+    tern_core_message_full(TERN_CHANNEL_TAGGED, false);
 }
 
 /* Count a receive in wishes, so that it makes progress while the program computes. The caller holds the lock. */
@@ -310,38 +310,20 @@ bool tern_op_tagged_has_probed(const struct tern_ctx *ctx)
 
 bool tern_op_tagged_senders_dead(const struct tern_ctx *ctx, const struct tern_match_name *name)
 {
-    const struct tern_team *team = ctx->team;
-
     if (TERN_LIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) == 0))
         return false;
     if (!tern_op_match_any_source(name))
         return tern_core_job_lost(name->source);
-    for (int rank = 0; rank < team->size; rank++) {
-        int world = tern_core_team_world(team, rank);
-
-        if (world != tern_job.boot.rank && !tern_core_job_lost(world))
-            return false;
-    }
-    return team->size > 1;
+    return tern_core_team_deserted(ctx->team);
 }
 
 bool tern_op_tagged_deserted(const struct tern_ctx *ctx, const struct tern_match_name *name)
 {
-    const struct tern_team *team = ctx->team;
-
     if (TERN_LIKELY(!tern_op_tagged_senders_dead(ctx, name)))
         return false;
     if (!tern_op_match_any_source(name))
         return !tern_core_message_has_from(name->source, TERN_CHANNEL_TAGGED);
-    for (int rank = 0; rank < team->size; rank++) {
-        int world = tern_core_team_world(team, rank);
-
-        if (tern_core_message_has_from(world, TERN_CHANNEL_TAGGED) &&
-            (world != tern_job.boot.rank ||
-             !atomic_load_explicit(&tern_core_message_tagged_refused, memory_order_relaxed)))
-            return false;
-    }
-    return true;
+    return !tern_core_team_has_sent(ctx->team, TERN_CHANNEL_TAGGED);
 }
 
 uint64_t tern_op_tagged_unexpected_bytes(void)

@@ -22,7 +22,7 @@
 #include "core/links.h"
 #include "core/message.h"
 #include "core/region.h"
-#include "op/trigger/thread.h"
+#include "op/trigger/helper.h"
 #include "op/tagged/tagged.h"
 #include "op/wire.h"
 
@@ -226,11 +226,10 @@ static uint64_t split_in_flight(const struct tern_request *request)
  * pieces in flight already fill the window. */
 static bool split_open(struct tern_request *request)
 {
-    uint64_t          most = split_window() / request->chunk, away = split_in_flight(request);
-    uint64_t          left = split_pieces(request) - request->opened;
-    uint64_t          count = most > away ? most - away : 0;
-    struct tern_slot *slot = tern_core_job_slot(request->source);
-    uint32_t          key = atomic_load_explicit(&request->split->key, memory_order_relaxed);
+    uint64_t most = split_window() / request->chunk, away = split_in_flight(request);
+    uint64_t left = split_pieces(request) - request->opened;
+    uint64_t count = most > away ? most - away : 0;
+    uint32_t key = atomic_load_explicit(&request->split->key, memory_order_relaxed);
 
     count = count < left ? count : left;
     count = count < TERN_SPLIT_MAX ? count : TERN_SPLIT_MAX;
@@ -239,7 +238,7 @@ static bool split_open(struct tern_request *request)
     tern_base_split_open(request->split, request->opened, (unsigned)count);
     request->opened += count;
     if (request->assist_sent)
-        tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+        tern_boot_wake(tern_core_job_slot(request->source));
     else
         request->assist_sent =
             tern_op_tagged_send_assist(request->source, request->id, (unsigned)(request->split - splits_of(request)),
@@ -429,17 +428,9 @@ static const struct tern_op_kind fetch_kind = { .advance = fetch_advance,
 static tern_status find_part(struct tern_request *request)
 {
     const struct tern_mem_handle *handle = &request->handle;
-    bool                          found = false;
 
-    pthread_mutex_lock(&tern_job.lock);
-    for (const struct tern_region *region = tern_job.regions; region && !found; region = region->next) {
-        const struct tern_link_part *part = &region->part[request->source];
-
-        if ((found = part->region == handle->region && part->path != NULL))
-            request->part = *part;
-    }
-    pthread_mutex_unlock(&tern_job.lock);
-    if (!found || !tern_base_covers(request->part.size, handle->offset, handle->size))
+    if (!tern_core_region_named(handle->region, request->source, &request->part) || !request->part.path ||
+        !tern_base_covers(request->part.size, handle->offset, handle->size))
         return tern_base_fail(TERN_ERR_LINK, "rank %d offered a message in a region that this rank has not",
                               request->source);
     request->begin = handle->offset;

@@ -165,13 +165,12 @@ static tern_status copy(struct tern_lane *lane, const struct tern_tagged_assist 
 static bool copy_some(struct tern_lane *lane, const struct tern_tagged_assist *assist,
                       const struct tern_link_part *part)
 {
-    struct tern_slot *slot = tern_core_job_slot(part->rank);
-    uint64_t          piece;
-    unsigned          n = 0;
+    uint64_t piece;
+    unsigned n = 0;
 
     while (n < AT_ONCE && tern_base_split_take_back(assist->split, assist->key, &piece)) {
         tern_base_split_complete(assist->split, copy(lane, assist, part, piece));
-        tern_boot_bell_ring(&slot->bell, &slot->sleepers); /* the receiver may be waiting only for this */
+        tern_boot_wake(tern_core_job_slot(part->rank)); /* the receiver may be waiting only for this */
         n++;
     }
     return n > 0;

@@ -16,7 +16,7 @@
 #include "core/links.h"
 #include "core/message.h"
 #include "core/region.h"
-#include "core/service.h"
+#include "core/helper.h"
 #include "op/am/am.h"
 #include "op/tagged/tagged.h"
 #include "op/wire.h"

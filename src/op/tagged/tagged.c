@@ -9,7 +9,7 @@
 #include "base/options.h"
 #include "core/message.h"
 #include "core/wait.h"
-#include "op/trigger/thread.h"
+#include "op/trigger/helper.h"
 
 #define PER_SLAB 32u
 

@@ -384,8 +384,8 @@ bool tern_op_tagged_forget(void);
 /* Called after a receive was posted: a message that was pushed back may match now, and its sender may be dead. */
 static inline void tern_op_tagged_posted(struct tern_request *request)
 {
-    if (TERN_UNLIKELY(atomic_load_explicit(&tern_core_message_tagged_refused, memory_order_relaxed))) /* a hint */
-        tern_core_message_tagged_full(false);
+    if (TERN_UNLIKELY(tern_core_message_refuses(TERN_CHANNEL_TAGGED))) /* a hint */
+        tern_core_message_full(TERN_CHANNEL_TAGGED, false);
     if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
         tern_op_request_doomed(request);
 }

@@ -3,7 +3,7 @@
 
 #include "boot/bell.h"
 #include "core/job.h"
-#include "op/trigger/thread.h"
+#include "op/trigger/helper.h"
 #include "op/trigger/engine.h"
 
 tern_status tern_op_counter_new(struct tern_ctx *ctx, struct tern_counter **out)
@@ -91,13 +91,12 @@ bool tern_op_counter_free(struct tern_counter *counter)
  * waiting threads. */
 static void wake_all(struct tern_engine *engine)
 {
-    struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
-    bool              left;
+    bool left;
 
     tern_op_engine_progress_in_handler(engine);
     left = tern_op_engine_busy(engine) > 0;
     pthread_mutex_unlock(&engine->lock);
-    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+    tern_boot_wake(tern_core_job_slot(tern_job.boot.rank));
     if (left)
         tern_op_helper_wake();
 }

@@ -7,7 +7,7 @@
 #include "core/job.h"
 #include "core/message.h"
 #include "op/start.h"
-#include "op/trigger/thread.h"
+#include "op/trigger/helper.h"
 
 #define REFUSALS 16 /* maximum number of starts without space per pass; the next pass begins after them */
 
@@ -253,9 +253,7 @@ static void engine_progress(struct tern_ctx_engine *base)
 {
     struct tern_engine *engine = (struct tern_engine *)base;
 
-    /* relaxed: a hint for the helper thread. Only one thread writes it. */
-    atomic_store_explicit(&engine->polls, atomic_load_explicit(&engine->polls, memory_order_relaxed) + 1,
-                          memory_order_relaxed);
+    tern_boot_activity_mark(&engine->activity);
     if (tern_op_engine_busy(engine) == 0 || pthread_mutex_trylock(&engine->lock) != 0)
         return; /* the thread that holds the lock makes progress */
     tern_op_engine_progress_in_handler(engine);
@@ -277,8 +275,7 @@ static void engine_describe(struct tern_ctx_engine *base, char *text, size_t siz
     int                 rank = -1;
 
     pthread_mutex_lock(&engine->lock);
-    TERN_LIST_EACH(const struct tern_trigger, trigger, &engine->all, all)
-    {
+    TERN_LIST_EACH(const struct tern_trigger, trigger, &engine->all, all) {
         if (trigger->state == TERN_TRIGGER_READY || trigger->state == TERN_TRIGGER_STARTED) {
             what = trigger->op->call;
             rank = trigger->rank;
@@ -313,7 +310,7 @@ static void engine_close(struct tern_ctx_engine *base)
     tern_op_helper_leave(engine);
     tern_core_ctx_close(engine->ctx);
     TERN_LIST_EACH(struct tern_trigger, trigger, &engine->all, all)
-    tern_op_engine_free(trigger);
+        tern_op_engine_free(trigger);
     while ((counter = engine->counters)) {
         engine->counters = counter->next;
         tern_op_threshold_free(&counter->armed);

@@ -2,7 +2,7 @@
  *
  * A context that has counters has an engine, and the engine has a context of its own. All operations that update a
  * counter or wait for one start on that context. A thread must hold the engine's lock to use it: the program's thread
- * does so whenever it makes progress, and the helper thread does so while the program computes (thread.h). The
+ * does so whenever it makes progress, and the helper thread does so while the program computes (helper.h). The
  * program's own context therefore needs no lock, and its operations cost the same as without counters.
  *
  * A counter whose value reaches a threshold is put on a list (moved), and operations whose threshold is reached are put
@@ -14,6 +14,8 @@
 
 #include <pthread.h>
 
+#include "base/list.h"
+#include "boot/helper.h"
 #include "core/context.h"
 #include "op/trigger/trigger.h"
 
@@ -31,7 +33,7 @@ struct tern_counter {
 
 struct tern_engine {
     struct tern_ctx_engine      base;  /* must be first */
-    pthread_mutex_t             lock;  /* guards all fields except polls */
+    pthread_mutex_t             lock;  /* guards all fields except activity and helped */
     struct tern_ctx            *owner; /* the program's context */
     struct tern_ctx            *ctx;   /* the context on which the engine starts operations */
     struct tern_counter        *counters, *moved;
@@ -43,9 +45,8 @@ struct tern_engine {
     int                         failed_rank;
     struct tern_tagged *_Atomic tagged; /* matched receives whose data is to be fetched here: op/tagged/tagged.h; NULL:
                                  * none */
-    _Atomic uint32_t    polls; /* number of polls by the program, which shows whether it makes progress itself */
-    uint32_t            polls_seen;
-    struct tern_engine *next, **link; /* in the helper thread's list of engines */
+    struct tern_activity        activity; /* whether the program polls, and so makes progress itself */
+    struct tern_list            helped;   /* in the list of engines that the helper thread polls */
 };
 
 /* Counters. */

@@ -4,7 +4,7 @@
 
 #include "core/wait.h"
 #include "op/start.h"
-#include "op/trigger/thread.h"
+#include "op/trigger/helper.h"
 #include "op/trigger/engine.h"
 
 /* The maximum number of operations without a trigger that may wait for space; beyond it, submitting waits. */

@@ -1,0 +1,176 @@
+/* helper.c: the loop of the helper threads, and the lengths of their naps. See helper.h. */
+#include "boot/helper.h"
+
+#include <stddef.h>
+#include <sys/prctl.h>
+
+#include "base/clock.h"
+#include "base/thread.h"
+#include "boot/bell.h"
+
+#define FIRST_NAP 50000ll /* ns; each nap is twice as long as the one before, up to TERN_HELPER_LONGEST_NAP */
+#define LINGER 8          /* naps without work before the thread rests, so that not every operation has to wake it */
+
+static bool is_stopped(struct tern_helper *helper)
+{
+    return atomic_load_explicit(&helper->stop, memory_order_relaxed); /* a wake follows */
+}
+
+static int64_t poll_all(struct tern_helper *helper, bool again)
+{
+    int64_t                    least = TERN_HELPER_IDLE;
+    /* acquire: the poller. Pairs with the release in tern_boot_helper_add(). */
+    struct tern_helper_poller *poller = atomic_load_explicit(&helper->pollers, memory_order_acquire);
+
+    for (; poller; poller = poller->next) {
+        int64_t ns = poller->poll(poller, again);
+        least = ns < least ? ns : least;
+    }
+    return least;
+}
+
+/* Return what to do after a poll, and count the naps without work. */
+static enum tern_helper_state state_after(struct tern_helper *helper, int64_t ns)
+{
+    if (ns == TERN_HELPER_IDLE)
+        return helper->idle > LINGER ? TERN_HELPER_RESTS : (helper->idle++, TERN_HELPER_NAPS);
+    if (ns != TERN_HELPER_NAP || helper->idle > 0)
+        helper->nap = FIRST_NAP;
+    helper->idle = 0;
+    return ns == TERN_HELPER_NAP ? TERN_HELPER_NAPS : TERN_HELPER_SLEEPS;
+}
+
+static int64_t next_nap(struct tern_helper *helper)
+{
+    int64_t nap = helper->nap;
+
+    helper->nap = nap * 2 < TERN_HELPER_LONGEST_NAP ? nap * 2 : TERN_HELPER_LONGEST_NAP;
+    return nap;
+}
+
+int64_t tern_boot_helper_last_poll(struct tern_helper *helper)
+{
+    int64_t ns = poll_all(helper, false);
+
+    return ns > TERN_HELPER_EVENT || is_stopped(helper) ? 0 : ns;
+}
+
+static void nap(struct tern_helper *helper, bool rests)
+{
+    uint32_t seen = tern_boot_bell_announce(helper->bell, helper->naps);
+    int64_t  ns = poll_all(helper, !rests);
+
+    if ((ns == TERN_HELPER_IDLE || (ns == TERN_HELPER_NAP && !rests)) && !is_stopped(helper))
+        tern_boot_bell_wait(helper->bell, seen, rests ? -1 : next_nap(helper));
+    tern_boot_bell_withdraw(helper->naps);
+}
+
+void tern_boot_helper_round(struct tern_helper *helper)
+{
+    int64_t                ns = poll_all(helper, false);
+    enum tern_helper_state state;
+
+    if (ns == 0) {
+        helper->nap = FIRST_NAP;
+        return;
+    }
+    state = state_after(helper, ns);
+    /* relaxed: the fence in tern_boot_bell_announce() orders it before the last poll. */
+    atomic_store_explicit(&helper->state, (int)state, memory_order_relaxed);
+    if (state == TERN_HELPER_SLEEPS)
+        helper->sleep(helper, ns);
+    else
+        nap(helper, state == TERN_HELPER_RESTS);
+    atomic_store_explicit(&helper->state, TERN_HELPER_AWAKE, memory_order_relaxed); /* a superfluous wake is harmless */
+}
+
+static void *helper_run(void *arg)
+{
+    struct tern_helper *helper = arg;
+
+    if (helper->timer_slack > 0)
+        prctl(PR_SET_TIMERSLACK, (unsigned long)helper->timer_slack);
+    while (!is_stopped(helper))
+        tern_boot_helper_round(helper);
+    return NULL;
+}
+
+static tern_status start(struct tern_helper *helper)
+{
+    tern_status st;
+
+    helper->nap = FIRST_NAP;
+    helper->idle = LINGER + 1; /* there is no work yet */
+    atomic_store(&helper->stop, false);
+    st = tern_base_thread_start(&helper->thread, helper->name, helper_run, helper);
+    helper->running = st == TERN_OK;
+    return st;
+}
+
+static void end_sleep(struct tern_helper *helper)
+{
+    tern_boot_bell_wake(helper->bell);
+    helper->wake(helper);
+}
+
+tern_status tern_boot_helper_add(struct tern_helper *helper, struct tern_helper_poller *poller)
+{
+    tern_status st = TERN_OK;
+
+    if (atomic_load_explicit(&poller->added, memory_order_acquire)) /* pairs with the release below */
+        return TERN_OK;
+    pthread_mutex_lock(&helper->lock);
+    if (!atomic_load_explicit(&poller->added, memory_order_relaxed)) { /* the lock orders this load and the next */
+        poller->next = atomic_load_explicit(&helper->pollers, memory_order_relaxed);
+        atomic_store_explicit(&poller->added, true, memory_order_release);
+        /* release: the poller, and added. Pairs with the acquire in poll_all(). */
+        atomic_store_explicit(&helper->pollers, poller, memory_order_release);
+        if (helper->running) {
+            end_sleep(helper); /* the poller may have work already */
+        } else if ((st = start(helper)) < 0) {
+            atomic_store(&helper->pollers, poller->next);
+            atomic_store(&poller->added, false);
+        }
+    }
+    pthread_mutex_unlock(&helper->lock);
+    return st;
+}
+
+void tern_boot_helper_wake(struct tern_helper *helper, const struct tern_helper_poller *poller)
+{
+    int state;
+
+    /* seq_cst: the work before the loads of added and state. Pairs with the fence in tern_boot_bell_announce(). */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!atomic_load_explicit(&poller->added, memory_order_relaxed))
+        return;
+    if ((state = atomic_load_explicit(&helper->state, memory_order_relaxed)) == TERN_HELPER_RESTS)
+        tern_boot_bell_wake(helper->bell);
+    else if (state == TERN_HELPER_SLEEPS)
+        helper->wake(helper);
+}
+
+void tern_boot_helper_stop(struct tern_helper *helper)
+{
+    if (!helper->running)
+        return;
+    atomic_store(&helper->stop, true);
+    end_sleep(helper);
+    pthread_join(helper->thread, NULL);
+    helper->running = false;
+    for (struct tern_helper_poller *poller = helper->pollers; poller; poller = poller->next)
+        atomic_store(&poller->added, false);
+    atomic_store(&helper->pollers, NULL);
+}
+
+bool tern_boot_activity_recent(struct tern_activity *activity, int64_t ns)
+{
+    int64_t now = ns > 0 ? tern_base_now() : 0;
+
+    if (atomic_load_explicit(&activity->polled, memory_order_relaxed)) { /* relaxed: a hint */
+        atomic_store_explicit(&activity->polled, false, memory_order_relaxed);
+        activity->seen = now;
+        return true;
+    }
+    return now - activity->seen < ns;
+}

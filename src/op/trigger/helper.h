@@ -1,0 +1,20 @@
+/* helper.h: progress on engines by the helper thread while the program computes. */
+#ifndef TERN_OP_TRIGGER_HELPER_H
+#define TERN_OP_TRIGGER_HELPER_H
+
+#include "op/trigger/engine.h"
+
+/* Add an engine to those that the helper thread polls, and remove an engine that is about to be closed. */
+void tern_op_helper_join(struct tern_engine *engine);
+void tern_op_helper_leave(struct tern_engine *engine);
+
+/* Let the helper thread poll the engines, unless that is disabled (TERN_PROGRESS_THREAD). */
+tern_status tern_op_helper_start(void);
+
+/* Wake the helper thread because an engine has work to do. */
+void tern_op_helper_wake(void);
+
+/* Keep the helper thread from polling engines, because the program is about to leave the job. */
+void tern_op_helper_stop(void);
+
+#endif
