@@ -42,7 +42,7 @@ struct tern_mem_handle {
 };
 _Static_assert(sizeof(struct tern_mem_handle) == 160, "a memory handle has no padding");
 
-/* Add the key of a link. Returns TERN_OK. TERN_ERR_RANGE: there is no space for it, or the link has added one before. */
+/* Add the key of a link. Returns TERN_OK. TERN_ERR_RANGE: there is no space, or the link has added one before. */
 static inline tern_status tern_link_key_add(struct tern_mem_handle *handle, uint16_t link, const void *key, size_t len)
 {
     size_t used = tern_base_blob_add(handle->keys, sizeof(handle->keys), handle->key_bytes, link, key, len);
@@ -74,8 +74,8 @@ static inline size_t tern_link_handle_bytes(const struct tern_mem_handle *handle
     return (size_t)tern_base_round_up(offsetof(struct tern_mem_handle, keys) + handle->key_bytes, 8);
 }
 
-/* Read a handle from the len bytes of a message, which may contain anything and may change meanwhile. Returns the number
- * of bytes that the handle has there; 0: the bytes are not a handle. */
+/* Read a handle from the len bytes of a message, which may contain anything and may change meanwhile. Returns the
+ * number of bytes that the handle has there; 0: the bytes are not a handle. */
 static inline size_t tern_link_handle_read(struct tern_mem_handle *handle, const unsigned char *bytes, size_t len)
 {
     const size_t common = offsetof(struct tern_mem_handle, keys);

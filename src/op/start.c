@@ -63,8 +63,8 @@ static inline bool notifies(const struct tern_op *op)
 
 /* ---- trying to start ---- */
 
-/* Whether the path keeps the operation behind all outstanding operations to its rank if it starts now: only a contiguous
- * transfer, and only in a context without operations that may not have started all of their transfers. */
+/* Whether the path keeps the operation behind all outstanding operations to its rank if it starts now: only a
+ * contiguous transfer, and only in a context without operations that may not have started all of their transfers. */
 static bool is_behind(const struct tern_op *op)
 {
     const struct tern_link_part *part = op->link.xfer.part;

@@ -1,4 +1,5 @@
-/* blob.c: a list of blobs that another process has written: the net addresses of a rank, or the keys of a memory handle.
+/* blob.c: a list of blobs that another process has written: the net addresses of a rank, or the keys of a memory
+ * handle.
  *
  * Promise: a blob that is found lies in the list, and appending to a list changes nothing before its end. */
 #include "fuzz/fuzz.h"

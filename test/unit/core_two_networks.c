@@ -1,7 +1,7 @@
 /* core_two_networks.c: two networks serve one job.
  *
- * Promise: two links publish addresses and write keys into memory handles side by side. Each finds its own, whatever the
- * other wrote, and serves the ranks that it reaches. A key or an address that is damaged is refused. */
+ * Promise: two links publish addresses and write keys into memory handles side by side. Each finds its own, whatever
+ * the other wrote, and serves the ranks that it reaches. A key or an address that is damaged is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

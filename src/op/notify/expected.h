@@ -40,8 +40,8 @@ static inline void tern_op_expected_update(const struct tern_notice *notice, uin
 }
 
 /* Briefly poll for the expected notification, if it is the only match that a started request needs. Returns true if the
- * notification has arrived; then the request is idle, as after tern_op_notice_seen(). Returns false otherwise; the match
- * may still arrive on another path. */
+ * notification has arrived; then the request is idle, as after tern_op_notice_seen(). Returns false otherwise; the
+ * match may still arrive on another path. */
 bool tern_op_expected_wait(struct tern_notice *notice);
 
 #endif

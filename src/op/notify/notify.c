@@ -98,9 +98,9 @@ static inline bool was_last(struct tern_notice *notice, int source, uint32_t tag
 
 /* Deliver a notification to the request that matches it, or store it; inline data is copied to its destination first.
  * The words are read once before they are checked, because the source can change them at any time. The length is
- * checked for every kind, because tern_op_expected_update() passes the words of the last match to the link, and the length there
- * must fit the cell and the region. A notification for a region that this rank no longer has is dropped: the region was
- * freed while the notification was in flight and no request waited for it. */
+ * checked for every kind, because tern_op_expected_update() passes the words of the last match to the link, and the
+ * length there must fit the cell and the region. A notification for a region that this rank no longer has is dropped:
+ * the region was freed while the notification was in flight and no request waited for it. */
 enum tern_link_delivered tern_op_notify_receive(int from, const unsigned char *head, bool carried)
 {
     const volatile uint64_t *word = (const volatile uint64_t *)(const volatile void *)head; /* struct wire_notify */
