@@ -107,7 +107,7 @@ static void two_groups(struct rank *r)
     uint32_t                value;
 
     EXPECT(r->ops->group->open(r->link, &as, &node) == TERN_OK);
-    EXPECT(node->ops == r->ops->group && node->id == 1 && node->size == (uint32_t)r->ranks &&
+    EXPECT(node->ops->contribute == r->ops->group->contribute && node->id == 1 && node->size == (uint32_t)r->ranks &&
            node->me == (uint32_t)r->me);
     for (uint32_t i = 0; i < 300; i++) {
         value = i * 100 + (uint32_t)r->me;
