@@ -56,8 +56,8 @@ static void numbers_of_layout_9(void **state)
     assert_int_equal(offsetof(struct tern_barrier_slot, object), 8);
     assert_int_equal(offsetof(struct tern_barrier_slot, contribution_len), 24);
     assert_int_equal(sizeof(struct tern_barrier_slot), 64);
-    assert_int_equal(tern_segment_bytes(5, false), 192 + 256 * 64 + 5 * (128 + 256 + 64));
-    assert_int_equal(tern_segment_bytes(5, true), 192 + 256 * 64 + 5 * (128 + 256 + 64 + 2 * 4096));
+    assert_int_equal(tern_segment_bytes(5, false), 192 + 256 * 64 + 5 * (128 + 512 + 64));
+    assert_int_equal(tern_segment_bytes(5, true), 192 + 256 * 64 + 5 * (128 + 512 + 64 + 2 * 4096));
 }
 
 static void chunks_and_desks(void **state)
