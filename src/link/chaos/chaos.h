@@ -114,6 +114,7 @@ struct chaos_link {
     struct chaos_stream         serve;
     struct chaos_path          *paths;
     struct tern_list            watches;
+    struct chaos_link *_Atomic  next; /* on the list of open links */
     struct chaos_inbox          inbox[TERN_CHANNELS];
 };
 

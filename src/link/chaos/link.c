@@ -20,22 +20,18 @@ struct wrapped {
     struct tern_chaos           chaos;
 };
 
-#define OPEN_MAX (2 * TERN_LINKS_MAX) /* links that may be open at a time: a test opens some of them twice */
-
 static struct wrapped             wrapped[TERN_LINKS_MAX];
+static struct chaos_link *_Atomic opened; /* list of all open links. Writer: the thread that opens and closes links */
 static _Atomic uint64_t           operations; /* of this rank, over all links */
-static struct chaos_link *_Atomic opened[OPEN_MAX];
 
 struct chaos_link *tern_chaos_link(const struct tern_link *behind)
 {
-    for (unsigned i = 0; i < OPEN_MAX; i++) {
-        /* acquire: the contents of the chaos link. Pairs with the release in enlist(). */
-        struct chaos_link *link = atomic_load_explicit(&opened[i], memory_order_acquire);
+    /* acquire: the contents of the chaos link. Pairs with the release in chaos_open(). */
+    struct chaos_link *link = atomic_load_explicit(&opened, memory_order_acquire);
 
-        if (link && link->behind == behind)
-            return link;
-    }
-    return NULL;
+    while (link && link->behind != behind)
+        link = atomic_load_explicit(&link->next, memory_order_acquire); /* as above */
+    return link;
 }
 
 void tern_chaos_operation(const struct chaos_link *link)
@@ -58,26 +54,16 @@ void tern_chaos_stream(const struct chaos_link *link, struct chaos_stream *strea
 
 static void chaos_close(struct tern_link *behind)
 {
-    struct chaos_link *link = tern_chaos_link(behind);
+    struct chaos_link          *link = tern_chaos_link(behind);
+    struct chaos_link *_Atomic *at = &opened;
 
     link->ops->close(behind);
-    for (unsigned i = 0; i < OPEN_MAX; i++)
-        if (atomic_load_explicit(&opened[i], memory_order_relaxed) == link)
-            atomic_store_explicit(&opened[i], NULL, memory_order_relaxed); /* no other thread uses the link */
+    while (*at != link)
+        at = &(*at)->next;
+    *at = link->next; /* no other thread uses a link now */
     tern_chaos_messages_close(link);
     tern_chaos_paths_free(link);
     free(link);
-}
-
-/* Make an open chaos link known to tern_chaos_link(). One thread at a time. */
-static void enlist(struct chaos_link *link)
-{
-    unsigned i = 0;
-
-    while (i < OPEN_MAX - 1 && atomic_load_explicit(&opened[i], memory_order_relaxed))
-        i++;
-    /* release: the contents of the chaos link. Pairs with the acquire in tern_chaos_link(). */
-    atomic_store_explicit(&opened[i], link, memory_order_release);
 }
 
 static tern_status chaos_open(struct wrapped *wrap, const struct tern_boot *boot, const struct tern_link_up *up,
@@ -105,7 +91,9 @@ static tern_status chaos_open(struct wrapped *wrap, const struct tern_boot *boot
         free(link);
         return st;
     }
-    enlist(link);
+    link->next = opened;
+    /* release: the contents of the chaos link. Pairs with the acquire in tern_chaos_link(). */
+    atomic_store_explicit(&opened, link, memory_order_release);
     if ((st = tern_chaos_messages_open(link)) < 0)
         chaos_close(link->behind);
     else
