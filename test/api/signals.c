@@ -178,7 +178,7 @@ static void refusals(void)
     REFUSES(TERN_ERR_ARG, tern_signal_wait(TERN_WORLD, NULL, 0, TERN_EQ, 0, TERN_NOW, NULL));
     SAYS("tern_signal_wait: region is NULL");
     REFUSES(TERN_ERR_TIMEOUT, tern_signal_wait(TERN_WORLD, region, 0, TERN_GE, 9, tern_deadline_in(0.01), NULL));
-    SAYS("tern_signal_wait for the word at offset 0, which is 0, to be >= 9");
+    SAYS("tern_signal_wait waits for the word at offset 0, which is 0, to be >= 9");
     OK(tern_signal_test(TERN_WORLD, region, 0, TERN_EQ, 0, &seen)); /* none of them has changed anything */
     SAME(seen, 0);
     OK(tern_signal_test(TERN_WORLD, region, 8, TERN_EQ, 0, &seen));
