@@ -2,10 +2,12 @@
 # each other. The nodes are all this machine, with different names (TERN_NODE).
 #
 # nodes_job.c contains the checks of each rank. With Open MPI's --enable-recovery, a job survives the death of a rank.
-# The death of the first rank of a node ends the node, and the death of rank 0 ends the job.
+# The death of the first rank of a node ends the node, and the death of rank 0 ends the job. With NODES_PROGRAMS=all,
+# more tests of the API run on two nodes.
 #
 # timeout: 300
 # labels: slow
+# long: NODES_PROGRAMS=all
 . "$(dirname "$0")/lib.sh"
 need_launchers
 LIMIT=120
@@ -53,12 +55,14 @@ done
 
 # With a link between nodes: programs of two nodes with two ranks each.
 LINKED=$("$BIN/tern-info" | grep -c '^ *ofi ')
+PROGRAMS="am_kinds strict"
+[ "${NODES_PROGRAMS:-}" != all ] || PROGRAMS="am_kinds am_threads events states strict"
 for launcher in $LAUNCHERS; do
     [ "$LINKED" != 0 ] || break
     nodes "2 2" "$launcher" -- "$PROG/launch_job" ring
     launched "${CMD[@]}"
     check "$launcher: ranks of two nodes reach each other" all_of 'status_is 0' 'out_count "^ring [0-3] of 4 on 2 " 4'
-    for name in am_kinds am_threads events states strict; do
+    for name in $PROGRAMS; do
         nodes "2 2" "$launcher" -- "$TEST/api/$name"
         launched "${CMD[@]}"
         check "$launcher: api/$name on two nodes" status_is 0
