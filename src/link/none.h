@@ -6,7 +6,7 @@
 #include "link/link.h"
 
 /* struct tern_link_ops: the peers access the memory without help; lanes have no state; no operation is ever
- * outstanding; no registrations are cached; no peer needs the service thread; the bell rings for everything that a
+ * outstanding; no registrations are cached; no peer needs the helper thread; the bell rings for everything that a
  * sleeping thread waits for. */
 void        tern_link_no_detach(struct tern_link *link, struct tern_link_part *part);
 tern_status tern_link_no_expose(struct tern_link *link, struct tern_mem_handle *handle);
