@@ -14,10 +14,10 @@ static const unsigned channels[] = { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, T
 
 static void open_queue(unsigned channel, bool barriers)
 {
-    struct shm_rx_channel *inlet;
+    struct tern_link_rx *inlet;
 
     fence_open(channel, barriers);
-    inlet = (struct shm_rx_channel *)fence.queue;
+    inlet = (struct tern_link_rx *)fence.queue;
     fence.done = &inlet->ring.ring->cells_done;
     fence.wanted = &inlet->ring.ring->producer_waits;
 }

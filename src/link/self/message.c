@@ -4,7 +4,6 @@
 
 #include "base/options.h"
 #include "boot/bell.h"
-#include "link/inject.h"
 #include "link/none.h"
 #include "link/self/self.h"
 
@@ -23,22 +22,6 @@ static void ring_own(struct tern_link *link)
     tern_boot_wake(own_slot(link));
 }
 
-/* Messages were consumed. Another thread of the process may have found the ring full, and sleep: wake it. */
-static void wake_producers(struct self_rx_channel *rx)
-{
-    tern_link_before_wake_check(tern_link_needs_fence(own_slot(rx->watch.link)));
-    if (TERN_UNLIKELY(tern_base_ring_producer_waits(&rx->ring)))
-        ring_own(rx->watch.link);
-}
-
-static void watch_next(struct self_rx_channel *rx)
-{
-    uint32_t                idle;
-    const _Atomic uint32_t *mark = tern_base_ring_mark(&rx->ring, rx->ring.next, &idle);
-
-    tern_link_watch_move(&rx->watch, mark, idle);
-}
-
 /* Deliver one message. Returns false if the target cannot accept it now. */
 static inline bool deliver_one(const struct self_link *self, unsigned channel, const struct tern_ring_item *item)
 {
@@ -52,19 +35,17 @@ static inline bool deliver_one(const struct self_link *self, unsigned channel, c
 
 static tern_status deliver(struct tern_link_watch *watch)
 {
-    struct self_rx_channel *rx = (struct self_rx_channel *)watch;
-    struct self_link       *self = tern_self(watch->link);
-    struct tern_ring_item   item;
-    int                     found = 0;
+    struct tern_link_rx  *rx = (struct tern_link_rx *)watch;
+    struct self_link     *self = tern_self(watch->link);
+    struct tern_ring_item item;
+    int                   found = 0;
 
     for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&rx->ring, &item)) > 0; i++) {
         if (!deliver_one(self, watch->channel, &item))
             break;
         tern_base_ring_consume(&rx->ring, item.span);
     }
-    watch_next(rx);
-    wake_producers(rx);
-    return found >= 0 ? TERN_OK : tern_base_fail(TERN_ERR_LINK, "the message queue to oneself is damaged");
+    return tern_link_rx_delivered(rx, found);
 }
 
 static size_t ring_bytes(unsigned channel)
@@ -79,9 +60,9 @@ static size_t ring_bytes(unsigned channel)
 
 static tern_status ring_make(struct self_link *self, unsigned channel)
 {
-    struct self_rx_channel *rx = &self->rx[channel];
-    size_t                  bytes = ring_bytes(channel);
-    struct tern_ring_shape  shape =
+    struct tern_link_rx   *rx = &self->rx[channel];
+    size_t                 bytes = ring_bytes(channel);
+    struct tern_ring_shape shape =
         channel == TERN_CHANNEL_NOTIFY ? tern_base_ring_shape_cells(bytes) : tern_base_ring_shape(bytes);
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); /* no page yet */
     tern_status st;
@@ -95,7 +76,10 @@ static tern_status ring_make(struct self_link *self, unsigned channel)
                                           .expect = tern_link_no_expect,
                                           .link = (struct tern_link *)self,
                                           .lasts = true };
-    watch_next(rx);
+    rx->from = self->rank;
+    rx->slot = own_slot((struct tern_link *)self);
+    rx->needs_fence = tern_link_needs_fence(rx->slot);
+    tern_link_rx_watch(rx, rx->ring.next);
     if ((st = self->up->watch(&rx->watch)) == TERN_OK)
         /* release: the ring. Pairs with ready(). */
         atomic_store_explicit(&self->ready[channel], true, memory_order_release);
@@ -148,23 +132,9 @@ static size_t self_msg_max_data(struct tern_link *link, int peer, unsigned chann
 
 static tern_status self_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
 {
-    struct tern_ring_mp_producer *producer = &tern_self(link)->producer[msg->channel];
-    struct tern_ring_reservation  reservation;
-    tern_status                   st = ready(tern_self(link), msg->channel);
-    bool                          biased, taken;
+    tern_status st = ready(tern_self(link), msg->channel);
 
-    if (st < 0)
-        return st;
-    biased = tern_base_biased_lock(&producer->lock);
-    taken = tern_base_ring_reserve(&producer->producer, min, max, &reservation);
-    tern_base_biased_unlock(&producer->lock, biased);
-    if (!taken)
-        return TERN_AGAIN;
-    msg->place = reservation.claim;
-    msg->head = reservation.claim.cell->head;
-    msg->data = reservation.data;
-    msg->data_max = reservation.len;
-    return TERN_OK;
+    return st < 0 ? st : tern_link_ring_open(&tern_self(link)->producer[msg->channel], msg, min, max);
 }
 
 static void self_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
@@ -182,17 +152,12 @@ static void self_msg_drop(struct tern_link *link, const struct tern_link_msg *ms
 static tern_status self_msg_send_short(struct tern_link *link, int peer, unsigned channel, uint64_t first,
                                        const uint32_t *rest, unsigned count)
 {
-    struct tern_ring_mp_producer *producer = &tern_self(link)->producer[channel];
-    tern_status                   st = ready(tern_self(link), channel);
-    bool                          biased, sent;
+    tern_status st = ready(tern_self(link), channel);
 
     (void)peer;
     if (st < 0)
         return st;
-    biased = tern_base_biased_lock(&producer->lock);
-    sent = tern_base_ring_push(&producer->producer, first, rest, count, false);
-    tern_base_biased_unlock(&producer->lock, biased);
-    if (!sent)
+    if (!tern_link_ring_push(&tern_self(link)->producer[channel], channel, first, rest, count, false))
         return TERN_AGAIN;
     ring_own(link);
     return TERN_OK;

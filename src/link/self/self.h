@@ -5,21 +5,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/spsc_ring.h"
-#include "link/link.h"
-
-/* The receiving side of a channel. */
-struct self_rx_channel {
-    struct tern_link_watch    watch;
-    struct tern_ring_consumer ring;
-};
+#include "link/ring.h"
 
 struct self_link {
     int                          rank;
     const struct tern_boot      *boot;
     const struct tern_link_up   *up;
     struct tern_ring_mp_producer producer[TERN_CHANNELS];
-    struct self_rx_channel       rx[TERN_CHANNELS];
+    struct tern_link_rx          rx[TERN_CHANNELS];
     pthread_mutex_t              lock;                 /* held to create the ring of a channel with its first message */
     _Atomic bool                 ready[TERN_CHANNELS]; /* the ring exists */
 };

@@ -210,39 +210,15 @@ static inline struct tern_ring_mp_producer *producer_to(struct shm_link *shm, in
     return tx ? &tx->producer[channel - channel_of[kind]] : NULL;
 }
 
-/* Replies need no lock: only one thread at a time sends them. */
-static inline bool lock(struct tern_ring_mp_producer *producer, unsigned channel)
-{
-    return channel == TERN_CHANNEL_REPLY || tern_base_biased_lock(&producer->lock);
-}
-
-static inline void unlock(struct tern_ring_mp_producer *producer, unsigned channel, bool biased)
-{
-    if (channel != TERN_CHANNEL_REPLY)
-        tern_base_biased_unlock(&producer->lock, biased);
-}
-
 static tern_status shm_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
 {
     tern_status                   st = TERN_OK;
     struct tern_ring_mp_producer *producer;
-    struct tern_ring_reservation  reservation;
-    bool                          biased, reserved;
 
     if (msg->channel == TERN_CHANNEL_NOTIFY)
         return tern_shm_notify_reserve(tern_shm(link), msg);
-    if (!(producer = producer_to(tern_shm(link), msg->peer, msg->channel, &st)))
-        return st;
-    biased = lock(producer, msg->channel);
-    reserved = tern_base_ring_reserve(&producer->producer, min, max, &reservation);
-    unlock(producer, msg->channel, biased);
-    if (!reserved)
-        return TERN_AGAIN;
-    msg->place = reservation.claim;
-    msg->head = reservation.claim.cell->head;
-    msg->data = reservation.data;
-    msg->data_max = reservation.len;
-    return TERN_OK;
+    producer = producer_to(tern_shm(link), msg->peer, msg->channel, &st);
+    return producer ? tern_link_ring_open(producer, msg, min, max) : st;
 }
 
 static void ring_peer(struct shm_link *shm, int peer)
@@ -276,18 +252,13 @@ static inline __attribute__((always_inline)) tern_status send_short(struct shm_l
                                                                     enum shm_queue_kind kind, uint64_t first,
                                                                     const uint32_t *rest, unsigned count)
 {
-    tern_status                   st = TERN_OK;
-    struct shm_tx                *tx = tx_to(shm, peer, kind, &st);
-    struct tern_ring_mp_producer *producer;
-    bool                          biased, sent;
+    tern_status    st = TERN_OK;
+    struct shm_tx *tx = tx_to(shm, peer, kind, &st);
 
     if (TERN_UNLIKELY(!tx))
         return st;
-    producer = &tx->producer[channel - channel_of[kind]];
-    biased = lock(producer, channel);
-    sent = tern_base_ring_push(&producer->producer, first, rest, count, kind == SHM_QUEUE_TAGGED);
-    unlock(producer, channel, biased);
-    if (TERN_UNLIKELY(!sent))
+    if (TERN_UNLIKELY(!tern_link_ring_push(&tx->producer[channel - channel_of[kind]], channel, first, rest, count,
+                                           kind == SHM_QUEUE_TAGGED)))
         return TERN_AGAIN;
     tern_link_ring(tx->slot);
     return TERN_OK;
@@ -313,40 +284,12 @@ static tern_status shm_tagged_inject(struct tern_link *link, int peer, struct te
     return st;
 }
 
-/* Watch the cell at a position of the ring. */
-static inline void watch_at(struct shm_rx_channel *channel_rx, uint64_t position)
-{
-    uint32_t                idle;
-    const _Atomic uint32_t *mark = tern_base_ring_mark(&channel_rx->ring, position, &idle);
-
-    tern_link_watch_move(&channel_rx->watch, mark, idle);
-}
-
-/* Wake the sender if it waits for space in the ring. The caller has just consumed messages. */
-static inline void wake_sender(struct shm_rx_channel *channel_rx)
-{
-    tern_link_before_wake_check(channel_rx->needs_fence);
-    if (TERN_UNLIKELY(tern_base_ring_producer_waits(&channel_rx->ring)))
-        ring_peer(tern_shm(channel_rx->watch.link),
-                  channel_rx->from); /* the sender may be asleep until there is space */
-}
-
-/* End a delivery: watch the next cell, wake the sender if it waits for space, and report a damaged ring. */
-static inline tern_status delivered(struct shm_rx_channel *channel_rx, int found)
-{
-    watch_at(channel_rx, channel_rx->ring.next);
-    wake_sender(channel_rx);
-    if (TERN_LIKELY(found >= 0))
-        return TERN_OK;
-    return tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", channel_rx->from);
-}
-
 static tern_status deliver(struct tern_link_watch *watch)
 {
-    struct shm_rx_channel *channel_rx = (struct shm_rx_channel *)watch;
-    struct shm_link       *shm = tern_shm(watch->link);
-    struct tern_ring_item  item;
-    int                    found = 0;
+    struct tern_link_rx  *channel_rx = (struct tern_link_rx *)watch;
+    struct shm_link      *shm = tern_shm(watch->link);
+    struct tern_ring_item item;
+    int                   found = 0;
 
     for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&channel_rx->ring, &item)) > 0; i++) {
         tern_base_order_after_peers(); /* after the copies that the helper thread made for the peer before it sent
@@ -354,17 +297,17 @@ static tern_status deliver(struct tern_link_watch *watch)
         shm->up->message(channel_rx->from, watch->channel, item.head, item.data, item.len);
         tern_base_ring_consume(&channel_rx->ring, item.span);
     }
-    return delivered(channel_rx, found);
+    return tern_link_rx_delivered(channel_rx, found);
 }
 
 /* Deliver tagged messages. A message that the target refuses stays in the ring. */
 static tern_status deliver_tagged(struct tern_link_watch *watch)
 {
-    struct shm_rx_channel *channel_rx = (struct shm_rx_channel *)watch;
-    struct shm_link       *shm = tern_shm(watch->link);
-    struct tern_ring_item  item;
-    bool                   many = channel_rx->many;
-    int                    found = 0, i;
+    struct tern_link_rx  *channel_rx = (struct tern_link_rx *)watch;
+    struct shm_link      *shm = tern_shm(watch->link);
+    struct tern_ring_item item;
+    bool                  many = channel_rx->many;
+    int                   found = 0, i;
 
     for (i = 0; i < BATCH && (found = tern_base_ring_peek(&channel_rx->ring, &item)) > 0; i++) {
         tern_base_order_after_peers(); /* as in deliver() */
@@ -375,7 +318,7 @@ static tern_status deliver_tagged(struct tern_link_watch *watch)
         tern_base_ring_consume(&channel_rx->ring, item.span);
     }
     channel_rx->many = i == BATCH;
-    return delivered(channel_rx, found);
+    return tern_link_rx_delivered(channel_rx, found);
 }
 
 static tern_status (*const deliver_of[SHM_RINGS])(struct tern_link_watch *) = { deliver, deliver_tagged };
@@ -386,16 +329,17 @@ static tern_status rx_open(struct shm_link *shm, int from, enum shm_queue_kind k
     tern_status st = TERN_OK;
 
     for (unsigned c = 0; c < rings_of[kind] && st == TERN_OK; c++) {
-        struct shm_rx_channel *channel_rx = &rx->channel[c];
+        struct tern_link_rx *channel_rx = &rx->channel[c];
 
         channel_rx->from = from;
-        channel_rx->needs_fence = tern_link_needs_fence(tern_shm_slot(shm, from));
+        channel_rx->slot = tern_shm_slot(shm, from);
+        channel_rx->needs_fence = tern_link_needs_fence(channel_rx->slot);
         channel_rx->watch = (struct tern_link_watch){ .channel = channel_of[kind] + c,
                                                       .deliver = deliver_of[kind],
                                                       .expect = tern_link_no_expect,
                                                       .link = (struct tern_link *)shm };
         tern_base_ring_consumer_init(&channel_rx->ring, rx->map + c * bytes, shape_of(kind, bytes));
-        watch_at(channel_rx, 0);
+        tern_link_rx_watch(channel_rx, 0);
         st = shm->up->watch(&channel_rx->watch);
     }
     return st;

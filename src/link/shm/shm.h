@@ -19,11 +19,10 @@
 #include <stdatomic.h>
 
 #include "base/bits.h"
-#include "link/inject.h"
 #include "base/options.h"
 #include "base/spsc_ring.h"
 #include "boot/space.h"
-#include "link/link.h"
+#include "link/ring.h"
 
 #define SHM_CHUNKS 64 /* bounce chunks of a rank; a 64-bit mask has one bit for each */
 #define SHM_GROUPS 2
@@ -106,19 +105,10 @@ struct shm_notify_tx {
     } cells[TERN_NQ_ROWS];
 };
 
-/* The receiver's side of one channel from one peer. */
-struct shm_rx_channel {
-    struct tern_link_watch    watch;
-    struct tern_ring_consumer ring;
-    int                       from;
-    bool                      needs_fence; /* tern_link_needs_fence() of the sender */
-    bool                      many;        /* the last delivery stopped at its batch limit, with messages left */
-};
-
 struct shm_rx {
-    unsigned char        *map; /* NULL: not mapped */
-    size_t                bytes;
-    struct shm_rx_channel channel[TERN_CHANNELS_PAIR];
+    unsigned char      *map; /* NULL: not mapped */
+    size_t              bytes;
+    struct tern_link_rx channel[TERN_CHANNELS_PAIR];
 };
 
 struct shm_notify_rx {
