@@ -68,7 +68,7 @@ bool tern_link_no_order(struct tern_lane *lane, const struct tern_xfer *xfer)
     return false;
 }
 
-bool tern_link_no_notify(struct tern_lane *lane, const struct tern_xfer *xfer)
+bool tern_link_no_notify(struct tern_lane *lane, struct tern_xfer *xfer)
 {
     (void)lane, (void)xfer;
     return false;

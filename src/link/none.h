@@ -22,7 +22,7 @@ int64_t     tern_link_no_sleep_limit(struct tern_link *link);
 
 /* struct tern_link_path: the path keeps no order, puts do not notify, and iov is not set. */
 bool        tern_link_no_order(struct tern_lane *lane, const struct tern_xfer *xfer);
-bool        tern_link_no_notify(struct tern_lane *lane, const struct tern_xfer *xfer);
+bool        tern_link_no_notify(struct tern_lane *lane, struct tern_xfer *xfer);
 tern_status tern_link_no_iov(struct tern_lane *lane, const struct tern_link_part *part, const struct tern_link_iov *iov,
                              unsigned count, bool get);
 

@@ -14,6 +14,8 @@ struct tern_link;
 struct tern_lane;
 struct tern_link_op;
 struct tern_inject_notify;
+struct net_lane;
+struct net_peer;
 
 /* One rank's part of a region, as an initiator needs it. */
 struct tern_link_part {
@@ -48,7 +50,8 @@ struct tern_xfer {
     bool        heap; /* local was allocated by malloc() for this transfer: see buffer_in_use in struct tern_link_op */
     bool        notify; /* a put that delivers its own notification; set only if the path's can_notify permits it */
     uint32_t    tag;    /* tag of that notification */
-    const char *what;   /* name of the operation in reports; NULL: put or get */
+    uint64_t    notify_data; /* the notification as the path sends it; filled by can_notify */
+    const char *what;        /* name of the operation in reports; NULL: put or get */
     /* If the part has a base: called once, with the target address, instead of a copy. NULL: copy. */
     void (*visit)(const struct tern_xfer *xfer, unsigned char *there);
 };
@@ -56,15 +59,26 @@ struct tern_xfer {
 /* An outstanding transfer. The link owns it from a start that returned TERN_PENDING until it calls up->done. */
 struct tern_link_op {
     struct tern_xfer xfer;
-    struct tern_list node;   /* for the link's list */
+    struct tern_list node;   /* for the link's list of outstanding operations */
     size_t           copied; /* bytes of a put's source that the caller may overwrite */
     union {                  /* private to the link */
         uint64_t chunks;     /* shm: number of chunks in flight */
         uint64_t due;        /* chaos: time at which the transfer is released */
     };
-    void          *link_data; /* ofi: its record of the operation */
+    void *link_data;               /* a network: the buffer of an RPC */
+    struct {                       /* a network: link/net/lane.c */
+        struct tern_link_op *next; /* on the lane's stack of finished operations */
+        struct net_lane     *lane;
+        struct net_peer     *peer;
+        size_t               started;    /* bytes that are posted */
+        int64_t              give_up_at; /* time to give up, after the peer is gone or an error occurred; 0: not set */
+        unsigned             in_flight;  /* work requests */
+        int                  error;      /* the first error, as an error number of the network */
+        bool                 atomic;     /* an atomic operation */
+        bool                 cancelled;  /* post no further work requests */
+    } net;
     /* Set before done, for a transfer with xfer.heap: the network may still use xfer.local. The link frees xfer.local
-     * when the network no longer uses it. */
+     * when the network no longer uses it, at the latest when the link is closed. */
     bool           buffer_in_use;
     tern_status    status; /* the first error */
     /* RPC: the buffer for the request, the size of that buffer, the length of the request, and the maximum length of
@@ -113,9 +127,10 @@ struct tern_link_path {
      * to that rank; otherwise the initiator must wait for the outstanding transfers. A path may return true only if the
      * link reaches all parts of a rank by this path. */
     bool (*keeps_order)(struct tern_lane *lane, const struct tern_xfer *xfer);
-    /* Returns whether the put can deliver its own notification: then up->notify notifies the target when the bytes are
-     * in place, and no message is needed. Such notifications are not ordered with others. */
-    bool (*can_notify)(struct tern_lane *lane, const struct tern_xfer *xfer);
+    /* Returns whether the put can deliver its own notification, and fills xfer->notify_data: then up->notify notifies
+     * the target when the bytes are in place, and no message is needed. Such notifications are not ordered with
+     * others. */
+    bool (*can_notify)(struct tern_lane *lane, struct tern_xfer *xfer);
     /* Starts a list of transfers. Only called if iov is set. */
     tern_status (*start_iov)(struct tern_lane *lane, const struct tern_link_part *part, const struct tern_link_iov *iov,
                              unsigned count, bool get);

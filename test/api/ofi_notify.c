@@ -78,7 +78,7 @@ static ssize_t count_inject(struct fid_ep *ep, const void *buf, size_t len, fi_a
 static void counting_begin(void)
 {
     ofi = (struct ofi_link *)tern_job.link[tern_job.peer_link[(tern_rank() + 1) % tern_size()]];
-    pthread_mutex_lock(&ofi->lock);
+    pthread_mutex_lock(&ofi->net.lock);
     rma_below = ofi->endpoint.ep->rma;
     msg_below = ofi->endpoint.ep->msg;
     rma = *rma_below;
@@ -90,15 +90,15 @@ static void counting_begin(void)
     msg.inject = count_inject;
     ofi->endpoint.ep->rma = &rma;
     ofi->endpoint.ep->msg = &msg;
-    pthread_mutex_unlock(&ofi->lock);
+    pthread_mutex_unlock(&ofi->net.lock);
 }
 
 static void counting_end(void)
 {
-    pthread_mutex_lock(&ofi->lock);
+    pthread_mutex_lock(&ofi->net.lock);
     ofi->endpoint.ep->rma = rma_below;
     ofi->endpoint.ep->msg = msg_below;
-    pthread_mutex_unlock(&ofi->lock);
+    pthread_mutex_unlock(&ofi->net.lock);
 }
 
 /* Returns the operations posted since the last call, once none waits for room in the provider. */
@@ -109,11 +109,11 @@ static struct counts counted(void)
 
     while (waits) {
         OK(tern_progress(TERN_WORLD));
-        pthread_mutex_lock(&ofi->lock);
-        waits = ofi->msg.work || ofi->waiting || tern_ofi_rpc_server_waits(ofi);
+        pthread_mutex_lock(&ofi->net.lock);
+        waits = !tern_base_list_empty(&ofi->net.retry);
         now = counts;
         counts = waits ? counts : (struct counts){ 0 };
-        pthread_mutex_unlock(&ofi->lock);
+        pthread_mutex_unlock(&ofi->net.lock);
     }
     return now;
 }

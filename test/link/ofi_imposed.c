@@ -28,11 +28,11 @@ static void stopped_peer(struct rank *r)
         EXPECT(move(r, &p, to, 0, byte, 1, false) == TERN_OK); /* the ranks are connected from now on */
     meet(r);
     if (r->me == 1) { /* as if the rank were stopped: it does nothing for its peers */
-        pthread_mutex_lock(&((struct ofi_link *)r->link)->lock);
+        pthread_mutex_lock(&((struct ofi_link *)r->link)->net.lock);
         atomic_store(&r->board->word[1][0], 1);
         while (atomic_load(&r->board->word[0][0]) == 0)
             usleep(1000);
-        pthread_mutex_unlock(&((struct ofi_link *)r->link)->lock);
+        pthread_mutex_unlock(&((struct ofi_link *)r->link)->net.lock);
     } else if (r->me == 0) {
         while (atomic_load(&r->board->word[1][0]) == 0)
             usleep(1000);

@@ -164,29 +164,37 @@ static void order(struct rank *r)
 
 /* ---- registrations ---- */
 
+/* The cached registration that was used last, or the one before. */
+static struct ofi_mr_entry *used(struct ofi_mr_cache *kept, bool before)
+{
+    struct tern_list *node = before ? kept->entries.next->next : kept->entries.next;
+
+    return node != &kept->entries ? TERN_LIST_ITEM(node, struct ofi_mr_entry, node) : NULL;
+}
+
 static void cache(struct rank *r)
 {
     struct ofi_mr_cache *kept = &ofi_of(r)->mr_cache;
     unsigned char       *buffer = aligned_alloc(4096, 8 * 65536), *before;
-    struct fid_mr       *mr;
+    void                *mr;
     struct parts         p;
 
     EXPECT(buffer != NULL);
     parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
     mark_fill(buffer, 8 * 65536, r->me, 1);
     EXPECT(move(r, &p, 1 - r->me, 0, buffer, 65536, false) == TERN_OK);
-    EXPECT(kept->bytes == 65536 && kept->first && kept->first->uses == 0);
-    mr = kept->first->mr;
+    EXPECT(kept->bytes == 65536 && used(kept, false) && used(kept, false)->uses == 0);
+    mr = used(kept, false)->mr.handle;
     EXPECT(move(r, &p, 1 - r->me, 0, buffer + 100, 60000, false) == TERN_OK); /* lies within a registered buffer */
-    EXPECT(kept->bytes == 65536 && kept->first->mr == mr);
+    EXPECT(kept->bytes == 65536 && used(kept, false)->mr.handle == mr);
     for (size_t i = 1; i < 8; i++) { /* TERN_OFI_CACHE is 128K: the last two used stay registered */
         EXPECT(move(r, &p, 1 - r->me, 0, buffer + i * 65536, 65536, i % 2) == TERN_OK);
-        EXPECT(kept->bytes <= 2 * 65536 && kept->first->from == (uintptr_t)(buffer + i * 65536));
+        EXPECT(kept->bytes <= 2 * 65536 && used(kept, false)->from == (uintptr_t)(buffer + i * 65536));
     }
     before = buffer + 6 * 65536;
-    EXPECT(kept->first->next->from == (uintptr_t)before && !kept->first->next->next);
+    EXPECT(used(kept, true)->from == (uintptr_t)before && used(kept, true)->node.next == &kept->entries);
     r->ops->invalidate(r->link, before + 4096, 1);
-    EXPECT(kept->bytes == 65536 && kept->first->from == (uintptr_t)(buffer + 7 * 65536));
+    EXPECT(kept->bytes == 65536 && used(kept, false)->from == (uintptr_t)(buffer + 7 * 65536));
     r->ops->invalidate(r->link, NULL, SIZE); /* invalidates nothing that is cached */
     EXPECT(kept->bytes == 65536);
     EXPECT(move(r, &p, 1 - r->me, 0, p.mine, 65536, true) == TERN_OK); /* a region is registered already */
@@ -200,15 +208,15 @@ static void cache(struct rank *r)
 static void send_raw(struct rank *r, int to, const void *bytes, size_t len)
 {
     struct ofi_link *ofi = ofi_of(r);
-    struct ofi_peer *peer;
+    struct net_peer *peer;
     ssize_t          rc;
 
     do {
-        pthread_mutex_lock(&ofi->lock);
-        peer = tern_ofi_peer(ofi, to);
-        EXPECT(peer && tern_ofi_address(ofi, peer) == TERN_OK);
+        pthread_mutex_lock(&ofi->net.lock);
+        peer = tern_net_peer(&ofi->net, to);
+        EXPECT(peer && (peer->known || tern_ofi_resolve(&ofi->net, peer) == TERN_OK));
         rc = fi_inject(ofi->endpoint.ep, bytes, len, peer->addr);
-        pthread_mutex_unlock(&ofi->lock);
+        pthread_mutex_unlock(&ofi->net.lock);
         turn(r);
     } while (rc == -FI_EAGAIN);
     EXPECT(rc == 0);
@@ -227,21 +235,21 @@ static uint64_t strangers(struct rank *r)
     struct ofi_link *ofi = ofi_of(r);
     uint64_t         count;
 
-    pthread_mutex_lock(&ofi->lock);
-    count = ofi->msg.strangers;
-    pthread_mutex_unlock(&ofi->lock);
+    pthread_mutex_lock(&ofi->net.lock);
+    count = ofi->net.msg.strangers;
+    pthread_mutex_unlock(&ofi->net.lock);
     return count;
 }
 
 /* Send messages of another job, messages from ranks that do not exist, and noise. */
 static void send_strange(struct rank *r)
 {
-    struct ofi_header header = { .token = tern_ofi_wire_token(r->boot.segment->job + 1, 1, 0), .from_kind = 1u << 8 };
-    unsigned char     bytes[OFI_WIRE_HEAD] = { 0 };
+    struct net_header header = { .token = tern_net_wire_token(r->boot.segment->job + 1, 1, 0), .from_kind = 1u << 8 };
+    unsigned char     bytes[NET_WIRE_HEAD] = { 0 };
 
     memcpy(bytes, &header, sizeof(header));
     send_raw(r, 0, bytes, sizeof(bytes));
-    header.token = tern_ofi_wire_token(r->boot.segment->job, 9, 0);
+    header.token = tern_net_wire_token(r->boot.segment->job, 9, 0);
     header.from_kind = 9u << 8;
     memcpy(bytes, &header, sizeof(header));
     send_raw(r, 0, bytes, sizeof(bytes));
@@ -283,16 +291,16 @@ static void expect_refusal(struct rank *r)
     EXPECT(st == TERN_ERR_LINK && strstr(tern_base_detail(), "rank 1"));
 }
 
-static struct ofi_header good_header(struct rank *r)
+static struct net_header good_header(struct rank *r)
 {
-    return (struct ofi_header){ .token = tern_ofi_wire_token(r->boot.segment->job, 1, 0), .from_kind = 1u << 8 };
+    return (struct net_header){ .token = tern_net_wire_token(r->boot.segment->job, 1, 0), .from_kind = 1u << 8 };
 }
 
 /* A message overtakes more messages than its sender may have outstanding. */
 static void out_of_order(struct rank *r)
 {
-    struct ofi_header header = good_header(r);
-    unsigned char     bytes[OFI_WIRE_HEAD] = { 0 };
+    struct net_header header = good_header(r);
+    unsigned char     bytes[NET_WIRE_HEAD] = { 0 };
 
     header.seq = 60000;
     memcpy(bytes, &header, sizeof(header));
@@ -306,8 +314,8 @@ static void out_of_order(struct rank *r)
 /* The same message arrives twice, before its predecessor. */
 static void twice(struct rank *r)
 {
-    struct ofi_header header = good_header(r);
-    unsigned char     bytes[OFI_WIRE_HEAD] = { 0 };
+    struct net_header header = good_header(r);
+    unsigned char     bytes[NET_WIRE_HEAD] = { 0 };
 
     header.seq = 1;
     memcpy(bytes, &header, sizeof(header));
@@ -321,11 +329,11 @@ static void twice(struct rank *r)
 /* The peer returns credit for a message that was never sent. */
 static void too_much_credit(struct rank *r)
 {
-    struct ofi_header header = good_header(r);
-    struct ofi_credit credit = { { 1, 0 } };
+    struct net_header header = good_header(r);
+    struct net_credit credit = { { 1, 0 } };
     unsigned char     bytes[sizeof(header) + sizeof(credit)];
 
-    header.from_kind |= OFI_CREDIT;
+    header.from_kind |= NET_CREDIT;
     memcpy(bytes, &header, sizeof(header));
     memcpy(bytes + sizeof(header), &credit, sizeof(credit));
     if (r->me == 1)
@@ -348,9 +356,9 @@ static uint64_t acked(struct rank *r, unsigned channel)
     struct ofi_link *ofi = ofi_of(r);
     uint64_t         count;
 
-    pthread_mutex_lock(&ofi->lock);
-    count = tern_ofi_peer(ofi, 1)->out[channel].acked;
-    pthread_mutex_unlock(&ofi->lock);
+    pthread_mutex_lock(&ofi->net.lock);
+    count = tern_net_peer(&ofi->net, 1)->out[channel].acked;
+    pthread_mutex_unlock(&ofi->net.lock);
     return count;
 }
 
@@ -359,25 +367,25 @@ static uint64_t acked(struct rank *r, unsigned channel)
  * mistaken for that credit. */
 static void late_credit(struct rank *r)
 {
-    const unsigned    channels[] = { TERN_CHANNEL_NOTIFY, OFI_PUT_NOTIFY };
-    struct ofi_header header = good_header(r);
-    struct ofi_credit credit = { { 0 } };
+    const unsigned    channels[] = { TERN_CHANNEL_NOTIFY, NET_PUT_NOTIFY };
+    struct net_header header = good_header(r);
+    struct net_credit credit = { { 0 } };
     unsigned char     bytes[sizeof(header) + sizeof(credit)];
-    struct ofi_peer  *peer;
+    struct net_peer  *peer;
     uint32_t          none = 0;
 
-    pthread_mutex_lock(&ofi_of(r)->lock);
-    peer = tern_ofi_peer(ofi_of(r), 1 - r->me);
+    pthread_mutex_lock(&ofi_of(r)->net.lock);
+    peer = tern_net_peer(&ofi_of(r)->net, 1 - r->me);
     for (int i = 0; i < 2; i++) {
-        EXPECT(peer && ofi_of(r)->msg.shape[channels[i]].cells == 65536);
+        EXPECT(peer && ofi_of(r)->net.msg.shape[channels[i]].cells == 65536);
         peer->out[channels[i]].transmitted = r->me == 0 ? 40000 : 0;
         peer->in[channels[i]].received = peer->in[channels[i]].consumed = r->me == 1 ? 40000 : 0;
         credit.consumed[channels[i]] = 40000;
     }
-    pthread_mutex_unlock(&ofi_of(r)->lock);
+    pthread_mutex_unlock(&ofi_of(r)->net.lock);
     meet(r);
     noter = take_note;
-    header.from_kind |= OFI_CREDIT;
+    header.from_kind |= NET_CREDIT;
     memcpy(bytes, &header, sizeof(header));
     memcpy(bytes + sizeof(header), &credit, sizeof(credit));
     if (r->me == 1) {
@@ -385,11 +393,11 @@ static void late_credit(struct rank *r)
         EXPECT(peer->in[TERN_CHANNEL_NOTIFY].credited == 0);
         send_raw(r, 0, bytes, sizeof(bytes));
     } else {
-        while (acked(r, OFI_PUT_NOTIFY) == 0) {
+        while (acked(r, NET_PUT_NOTIFY) == 0) {
             r->ops->msg->poll(r->link);
             EXPECT(deliver(r->link, TERN_CHANNEL_NOTIFY) == TERN_OK);
         }
-        EXPECT(acked(r, OFI_PUT_NOTIFY) == 40000 && acked(r, TERN_CHANNEL_NOTIFY) == 40000);
+        EXPECT(acked(r, NET_PUT_NOTIFY) == 40000 && acked(r, TERN_CHANNEL_NOTIFY) == 40000);
     }
     meet(r);
 }

@@ -51,7 +51,7 @@ static void finish_asleep(struct rank *r, struct test_op *op)
 /* Rank 1 does nothing for its peers, as if it were stopped, until rank 0 has seen its end. */
 static void stand_still(struct rank *r)
 {
-    pthread_mutex_lock(&ofi_of(r)->lock);
+    pthread_mutex_lock(&ofi_of(r)->net.lock);
     atomic_store(&r->board->word[1][0], 1);
     while (atomic_load(&r->board->word[0][0]) == 0)
         usleep(1000);
@@ -214,13 +214,13 @@ static void await_end(pid_t pid)
 /* Whether the provider has sent all requests to a peer. */
 static bool was_transmitted(struct rank *r, int peer)
 {
-    const struct ofi_peer *to;
+    const struct net_peer *to;
     bool                   was;
 
-    pthread_mutex_lock(&ofi_of(r)->lock);
-    to = atomic_load(&ofi_of(r)->peer[peer]);
-    was = to && to->out[TERN_CHANNEL_REQUEST].transmitted > 0 && !to->queued;
-    pthread_mutex_unlock(&ofi_of(r)->lock);
+    pthread_mutex_lock(&ofi_of(r)->net.lock);
+    to = atomic_load(&ofi_of(r)->net.peer[peer]);
+    was = to && to->out[TERN_CHANNEL_REQUEST].transmitted > 0 && !tern_net_is_waiting(&to->tx);
+    pthread_mutex_unlock(&ofi_of(r)->net.lock);
     return was;
 }
 
@@ -237,12 +237,12 @@ static void begin_unfetched(struct rank *r)
     EXPECT(move(r, &p, 1 - r->me, 0, &byte, 1, false) == TERN_OK);
     meet(r);
     if (r->me == 0) {
-        pthread_mutex_lock(&ofi_of(r)->lock); /* nothing is received meanwhile */
+        pthread_mutex_lock(&ofi_of(r)->net.lock); /* nothing is received meanwhile */
         atomic_store(&r->board->word[0][0], 1);
         while (atomic_load(&r->board->word[1][0]) == 0)
             usleep(1000);
         await_end((pid_t)atomic_load(&r->board->word[1][0])); /* the connections of the process have ended with it */
-        pthread_mutex_unlock(&ofi_of(r)->lock);
+        pthread_mutex_unlock(&ofi_of(r)->net.lock);
         return;
     }
     while (atomic_load(&r->board->word[0][0]) == 0)
@@ -257,7 +257,7 @@ static void begin_unfetched(struct rank *r)
         r->ops->progress(r->lane);
         usleep(1000);
     }
-    pthread_mutex_lock(&ofi_of(r)->lock);
+    pthread_mutex_lock(&ofi_of(r)->net.lock);
     atomic_store(&r->board->word[1][0], (uint64_t)getpid());
     _exit(0);
 }
@@ -266,9 +266,9 @@ static bool has_failed(struct rank *r)
 {
     bool failed;
 
-    pthread_mutex_lock(&ofi_of(r)->lock);
-    failed = ofi_of(r)->msg.failed != NULL;
-    pthread_mutex_unlock(&ofi_of(r)->lock);
+    pthread_mutex_lock(&ofi_of(r)->net.lock);
+    failed = !tern_base_list_empty(&ofi_of(r)->net.msg.failed);
+    pthread_mutex_unlock(&ofi_of(r)->net.lock);
     return failed;
 }
 

@@ -8,13 +8,13 @@
 
 static uint64_t received(struct ofi_link *ofi, int rank, unsigned channel)
 {
-    const struct ofi_peer *peer;
+    const struct net_peer *peer;
     uint64_t               count;
 
-    pthread_mutex_lock(&ofi->lock);
-    peer = atomic_load_explicit(&ofi->peer[rank], memory_order_relaxed); /* under the lock */
+    pthread_mutex_lock(&ofi->net.lock);
+    peer = atomic_load_explicit(&ofi->net.peer[rank], memory_order_relaxed); /* under the lock */
     count = peer ? peer->in[channel].received : 0;
-    pthread_mutex_unlock(&ofi->lock);
+    pthread_mutex_unlock(&ofi->net.lock);
     return count;
 }
 

@@ -162,7 +162,7 @@ extern const struct tern_rpc_ops tern_chaos_rpc;
 
 /* The functions of a path in front of a path of the wrapped link. */
 tern_status tern_chaos_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
-bool        tern_chaos_can_notify(struct tern_lane *lane, const struct tern_xfer *xfer);
+bool        tern_chaos_can_notify(struct tern_lane *lane, struct tern_xfer *xfer);
 void        tern_chaos_paths_free(struct chaos_link *link);
 
 /* Open the wrapped link; register the watches of the stored messages; and free these and the messages. */

@@ -15,7 +15,7 @@ static tern_status start_behind(struct chaos_lane *lane, const struct tern_xfer 
     return behind->start(lane->behind, xfer, op);
 }
 
-bool tern_chaos_can_notify(struct tern_lane *base, const struct tern_xfer *xfer)
+bool tern_chaos_can_notify(struct tern_lane *base, struct tern_xfer *xfer)
 {
     const struct tern_link_path *behind = ((const struct chaos_path *)xfer->part->path)->behind;
 

@@ -18,7 +18,8 @@
 
 #define MOVES \
     ((uint32_t)TERN_ATOMIC_GET | (uint32_t)TERN_ATOMIC_PUT | (uint32_t)TERN_ATOMIC_SWAP | (uint32_t)TERN_ATOMIC_CAS)
-#define RESULT_AT 16 /* offset in the bounce buffer, which holds the operand, the compare value and the result */
+#define COMPARE_AT 8 /* offsets in the bounce buffer, which holds the operand, the compare value and the result */
+#define RESULT_AT 16
 
 static enum fi_datatype datatype_of(unsigned type, uint32_t op)
 {
@@ -72,11 +73,11 @@ static uint32_t first_lack(struct ofi_link *ofi, unsigned type, uint32_t ops)
 {
     uint32_t lack = 0;
 
-    pthread_mutex_lock(&ofi->lock);
+    pthread_mutex_lock(&ofi->net.lock);
     for (; ops != 0 && lack == 0; ops &= ops - 1)
         if (!is_valid(ofi, type, ops & -ops))
             lack = ops & -ops;
-    pthread_mutex_unlock(&ofi->lock);
+    pthread_mutex_unlock(&ofi->net.lock);
     return lack;
 }
 
@@ -133,42 +134,62 @@ static uint64_t operand_of(const struct tern_link_atomic *a)
     }
 }
 
-ssize_t tern_ofi_atomic_post(struct ofi_link *ofi, struct ofi_op *op, struct ofi_wr *wr)
+static int atomic_post(struct net_link *net, struct net_ctx *ctx)
 {
-    const struct tern_link_atomic *a = &op->atomic;
-    uint64_t                       values[2] = { operand_of(a), a->compare };
-    void                          *desc = wr->desc;
-    uint64_t                       there = op->xfer.part->remote + op->xfer.offset, key = op->xfer.part->key;
-    unsigned char                 *buf = wr->bounce;
+    struct ofi_wr          *wr = (struct ofi_wr *)ctx;
+    struct fid_ep          *ep = tern_ofi_of(net)->endpoint.ep;
+    unsigned char          *buf = wr->bounce;
+    void                   *desc = wr->desc;
+    const struct tern_xfer *xfer;
+    uint64_t                there;
 
-    memcpy(buf, values, sizeof(values)); /* little-endian: a 4-byte value comes first */
-    wr->offset = 0;
-    wr->len = op->xfer.len;
-    wr->bounced = false;
-    if (a->op == TERN_ATOMIC_CAS)
-        return fi_compare_atomic(ofi->endpoint.ep, buf, 1, desc, buf + sizeof(values[0]), desc, buf + RESULT_AT, desc,
-                                 op->peer->addr, there, key, datatype_of(a->type, a->op), FI_CSWAP,
-                                 &wr->comp_ctx.context);
-    return fi_fetch_atomic(ofi->endpoint.ep, buf, 1, desc, buf + RESULT_AT, desc, op->peer->addr, there, key,
-                           datatype_of(a->type, a->op), op_of(a->op), &wr->comp_ctx.context);
+    if (!wr->op || wr->op->net.cancelled) {
+        tern_ofi_wr_end(tern_ofi_of(net), wr);
+        return 0;
+    }
+    xfer = &wr->op->xfer;
+    there = xfer->part->remote + xfer->offset;
+    if (wr->action == FI_CSWAP)
+        return (int)fi_compare_atomic(ep, buf, 1, desc, buf + COMPARE_AT, desc, buf + RESULT_AT, desc, ctx->peer->addr,
+                                      there, xfer->part->key, wr->type, FI_CSWAP, ctx);
+    return (int)fi_fetch_atomic(ep, buf, 1, desc, buf + RESULT_AT, desc, ctx->peer->addr, there, xfer->part->key,
+                                wr->type, wr->action, ctx);
 }
 
-void tern_ofi_atomic_answer(struct ofi_op *op, const struct ofi_wr *wr)
+static void atomic_ended(struct net_link *net, struct net_ctx *ctx, int error)
 {
-    if (op->op && op->op->on_response && !op->cancelled)
-        op->op->on_response(op->op, wr->bounce + RESULT_AT, op->xfer.len);
+    struct ofi_wr       *wr = (struct ofi_wr *)ctx;
+    struct tern_link_op *op = wr->op;
+
+    if (op && error != 0)
+        tern_net_op_fail(op, error);
+    else if (op && op->on_response && !op->net.cancelled)
+        op->on_response(op, wr->bounce + RESULT_AT, op->xfer.len);
+    tern_ofi_wr_end(tern_ofi_of(net), wr);
 }
 
 tern_status tern_ofi_atomic_start(struct tern_lane *lane, const struct tern_link_atomic *atomic,
                                   struct tern_link_op *op)
 {
-    struct ofi_lane *l = (struct ofi_lane *)lane;
+    struct net_link *net = ((struct net_lane *)lane)->net;
+    uint64_t         values[2] = { operand_of(atomic), atomic->compare };
+    struct ofi_wr   *wr;
     tern_status      st;
 
-    if (tern_ofi_gone(l->ofi, atomic->xfer.part->rank))
-        return tern_ofi_peer_gone(atomic->xfer.part->rank);
-    pthread_mutex_lock(&l->ofi->lock);
-    st = tern_ofi_op_start(l, &atomic->xfer, atomic, op);
-    pthread_mutex_unlock(&l->ofi->lock);
+    if (tern_net_gone(net, atomic->xfer.part->rank))
+        return tern_net_peer_gone(atomic->xfer.part->rank);
+    pthread_mutex_lock(&net->lock);
+    if ((wr = tern_ofi_op_begin((struct net_lane *)lane, &atomic->xfer, op, &st))) {
+        memcpy(wr->bounce, values, sizeof(values)); /* little-endian: a 4-byte value comes first */
+        wr->type = (uint8_t)datatype_of(atomic->type, atomic->op);
+        wr->action = (uint8_t)op_of(atomic->op);
+        wr->ctx.post = atomic_post;
+        wr->ctx.ended = atomic_ended;
+        op->net.atomic = true;
+        op->on_response = atomic->on_result;
+        tern_net_post(net, &wr->ctx);
+        st = TERN_PENDING;
+    }
+    pthread_mutex_unlock(&net->lock);
     return st;
 }

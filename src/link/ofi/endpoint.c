@@ -3,7 +3,7 @@
  * Each rank publishes its address before it joins the job. The address of a peer is looked up, and inserted into the
  * provider's address vector, at its first use.
  */
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/blob.h"
@@ -22,7 +22,7 @@ struct address {
     uint32_t      layout;
     uint32_t      format; /* FI_SOCKADDR_IN, ... */
     uint32_t      len;    /* length of name */
-    uint32_t      wire;   /* OFI_WIRE_LAYOUT */
+    uint32_t      wire;   /* NET_WIRE_LAYOUT */
     uint32_t      ring;   /* size of a message ring, in bytes */
     uint32_t      room;   /* size of an RPC buffer, in bytes */
     uint32_t      notes;  /* cells of a notification queue */
@@ -32,17 +32,16 @@ struct address {
 _Static_assert(sizeof(struct address) + TERN_BLOB_HEAD <= TERN_NET_ADDRESS_BYTES,
                "an address fits into a slot of the boot segment");
 
-const char *tern_ofi_why(const struct ofi_link *ofi, int error)
+const char *tern_ofi_why(const struct net_link *net, int error)
 {
     if (error == FI_EMFILE)
         return "too many open files; see 'ulimit -n'";
-    return ofi->endpoint.fabric.calls->strerror(error);
+    return ((const struct ofi_link *)net)->endpoint.fabric.calls->strerror(error);
 }
 
 tern_status tern_ofi_fail(const struct ofi_link *ofi, int64_t rc, const char *call)
 {
-    return tern_base_fail(TERN_ERR_LINK, "link ofi, provider %s: %s: %s", ofi->endpoint.info->fabric_attr->prov_name,
-                          call, tern_ofi_why(ofi, (int)-rc));
+    return tern_base_fail(TERN_ERR_LINK, "link %s: %s: %s", ofi->net.name, call, tern_ofi_why(&ofi->net, (int)-rc));
 }
 
 /* Returns true if the wait descriptor of the completion queue reports everything that the provider must process. The
@@ -106,7 +105,7 @@ static tern_status objects_open(struct ofi_link *ofi)
 {
     struct ofi_endpoint *endpoint = &ofi->endpoint;
     enum fi_av_type      type = endpoint->info->domain_attr->av_type;
-    struct fi_av_attr    av = { .type = type == FI_AV_UNSPEC ? FI_AV_TABLE : type, .count = (size_t)ofi->ranks };
+    struct fi_av_attr    av = { .type = type == FI_AV_UNSPEC ? FI_AV_TABLE : type, .count = (size_t)ofi->net.ranks };
     int                  rc;
 
     if ((rc = endpoint->fabric.calls->fabric(endpoint->info->fabric_attr, &endpoint->fid, NULL)) != 0)
@@ -140,12 +139,12 @@ tern_status tern_ofi_publish(struct ofi_link *ofi)
     if (rc != 0 || len > sizeof(mine.name))
         return tern_ofi_fail(ofi, rc != 0 ? rc : -FI_ETOOSMALL, "fi_getname");
     mine.len = (uint32_t)len;
-    mine.wire = OFI_WIRE_LAYOUT;
-    mine.ring = (uint32_t)ofi->msg.ring_bytes[TERN_CHANNEL_REQUEST];
-    mine.notes = ofi->msg.shape[TERN_CHANNEL_NOTIFY].cells;
-    mine.room = (uint32_t)ofi->rpc.buf_bytes;
+    mine.wire = NET_WIRE_LAYOUT;
+    mine.ring = (uint32_t)ofi->net.msg.ring_bytes[TERN_CHANNEL_REQUEST];
+    mine.notes = ofi->net.msg.shape[TERN_CHANNEL_NOTIFY].cells;
+    mine.room = (uint32_t)ofi->net.rpc.buf_bytes;
     strncpy(mine.provider, ofi->endpoint.info->fabric_attr->prov_name, sizeof(mine.provider) - 1);
-    return tern_boot_publish_address(ofi->boot, TERN_LINK_OFI, &mine, offsetof(struct address, name) + len);
+    return tern_boot_publish_address(ofi->net.boot, TERN_LINK_OFI, &mine, offsetof(struct address, name) + len);
 }
 
 /* Determine up to which lengths the provider keeps puts and gets in order. */
@@ -162,13 +161,14 @@ static void learn_order(struct ofi_endpoint *endpoint)
     endpoint->ordered[1][1] = kept & FI_ORDER_RAR ? SIZE_MAX : 0;
 }
 
-static void learn(struct ofi_endpoint *endpoint)
+static void learn(struct ofi_link *ofi)
 {
+    struct ofi_endpoint  *endpoint = &ofi->endpoint;
     const struct fi_info *info = endpoint->info;
     size_t                bits = info->domain_attr->mr_key_size * 8;
 
     endpoint->mr_local = (info->domain_attr->mr_mode & FI_MR_LOCAL) || tern_opt.ofi_local == TERN_OFI_LOCAL_ALWAYS;
-    endpoint->delivers = endpoint->fabric.delivers && tern_opt.ofi_delivery == TERN_OFI_DELIVERY_AUTO;
+    ofi->net.delivers = endpoint->fabric.delivers && tern_opt.ofi_delivery == TERN_OFI_DELIVERY_AUTO;
     endpoint->data_bits = info->domain_attr->cq_data_size < 8 ? (unsigned)info->domain_attr->cq_data_size * 8 : 64;
     if (endpoint->data_bits > (unsigned)tern_opt.ofi_data)
         endpoint->data_bits = (unsigned)tern_opt.ofi_data;
@@ -178,18 +178,19 @@ static void learn(struct ofi_endpoint *endpoint)
 tern_status tern_ofi_endpoint_open(struct ofi_link *ofi)
 {
     struct ofi_endpoint *endpoint = &ofi->endpoint;
-    tern_status          st = tern_boot_fabric_choose(ofi->boot->nodes > 1, &endpoint->fabric);
+    tern_status          st = tern_boot_fabric_choose(ofi->net.boot->nodes > 1, &endpoint->fabric);
 
     if (st < 0)
         return st;
     endpoint->info = endpoint->fabric.info;
     endpoint->info->tx_attr->op_flags = 0; /* delivery completion is requested per operation */
     endpoint->info->rx_attr->op_flags = 0;
-    learn(endpoint);
+    snprintf(ofi->net.name, sizeof(ofi->net.name), "ofi, provider %s", endpoint->info->fabric_attr->prov_name);
+    learn(ofi);
     learn_order(endpoint);
     if ((st = objects_open(ofi)) < 0)
         return st;
-    endpoint->inject = inject_limit(endpoint, OPT_INJECT_MSG_SIZE);
+    ofi->net.inject = inject_limit(endpoint, OPT_INJECT_MSG_SIZE);
     endpoint->rma = inject_limit(endpoint, OPT_INJECT_RMA_SIZE);
     return TERN_OK;
 }
@@ -214,28 +215,11 @@ void tern_ofi_endpoint_close(struct ofi_link *ofi)
     *endpoint = (struct ofi_endpoint){ .wait_fd = -1 };
 }
 
-struct ofi_peer *tern_ofi_peer(struct ofi_link *ofi, int rank)
-{
-    struct ofi_peer *peer = atomic_load_explicit(&ofi->peer[rank], memory_order_relaxed); /* written under the lock */
-
-    if (TERN_LIKELY(peer != NULL))
-        return peer;
-    peer = calloc(1, sizeof(*peer));
-    if (!peer)
-        return NULL;
-    peer->rank = rank;
-    peer->token_out = tern_ofi_wire_token(ofi->boot->segment->job, (uint32_t)ofi->rank, (uint32_t)rank);
-    peer->token_in = tern_ofi_wire_token(ofi->boot->segment->job, (uint32_t)rank, (uint32_t)ofi->rank);
-    /* release: the peer before the pointer to it. Pairs with the acquire in target() of message.c. */
-    atomic_store_explicit(&ofi->peer[rank], peer, memory_order_release);
-    return peer;
-}
-
 /* Returns true if the rank that published the address uses the same wire format and sizes as this rank. */
 static bool is_like_ours(const struct ofi_link *ofi, const struct address *its)
 {
-    return its->wire == OFI_WIRE_LAYOUT && its->ring == ofi->msg.ring_bytes[TERN_CHANNEL_REQUEST] &&
-           its->room == ofi->rpc.buf_bytes && its->notes == ofi->msg.shape[TERN_CHANNEL_NOTIFY].cells;
+    return its->wire == NET_WIRE_LAYOUT && its->ring == ofi->net.msg.ring_bytes[TERN_CHANNEL_REQUEST] &&
+           its->room == ofi->net.rpc.buf_bytes && its->notes == ofi->net.msg.shape[TERN_CHANNEL_NOTIFY].cells;
 }
 
 static tern_status address_bad(const struct ofi_link *ofi, const struct address *its, int rank)
@@ -257,15 +241,14 @@ static tern_status address_bad(const struct ofi_link *ofi, const struct address 
     return tern_base_fail(TERN_ERR_LINK, "link ofi: rank %d published an invalid address", rank);
 }
 
-tern_status tern_ofi_address(struct ofi_link *ofi, struct ofi_peer *peer)
+tern_status tern_ofi_resolve(struct net_link *net, struct net_peer *peer)
 {
-    struct address its = { 0 };
-    size_t         len = 0;
-    const void    *address;
+    struct ofi_link *ofi = tern_ofi_of(net);
+    struct address   its = { 0 };
+    size_t           len = 0;
+    const void      *address;
 
-    if (TERN_LIKELY(peer->known))
-        return TERN_OK;
-    if (!(address = tern_boot_net_address(ofi->boot, TERN_LINK_OFI, peer->rank, &len)))
+    if (!(address = tern_boot_net_address(ofi->net.boot, TERN_LINK_OFI, peer->rank, &len)))
         return TERN_AGAIN;
     if (len <= sizeof(its))
         memcpy(&its, address, len);

@@ -1,5 +1,6 @@
 /* link.c: opening and closing the link between nodes, and its function table. */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "link/none.h"
@@ -13,19 +14,9 @@ static void endpoint_close(struct ofi_link *ofi)
 {
     if (!ofi->endpoint.ep)
         return;
-    if (ofi->endpoint.info->domain_attr->mr_mode & FI_MR_ENDPOINT) {
-        tern_ofi_regions_close(ofi);
-        tern_ofi_mr_cache_close(ofi);
-        tern_ofi_rpc_client_unregister(ofi);
-        tern_ofi_rpc_server_unregister(ofi);
-        tern_ofi_wr_pool_unregister(ofi);
-        tern_ofi_unregister(&ofi->msg.rx_mr);
-        for (int rank = 0; rank < ofi->ranks; rank++) {
-            struct ofi_peer *peer = atomic_load(&ofi->peer[rank]);
-            if (peer)
-                tern_ofi_tx_unregister(peer);
-        }
-    }
+    if (ofi->endpoint.info->domain_attr->mr_mode & FI_MR_ENDPOINT)
+        TERN_LIST_EACH(struct net_mr, mr, &ofi->mrs, node)
+            tern_ofi_unregister(mr);
     fi_close(&ofi->endpoint.ep->fid);
     ofi->endpoint.ep = NULL;
 }
@@ -36,15 +27,12 @@ static void link_close(struct tern_link *link)
 
     tern_ofi_progress_thread_stop(ofi);
     endpoint_close(ofi);
-    tern_ofi_rpc_server_close(ofi);
-    tern_ofi_rpc_client_close(ofi);
-    tern_ofi_messages_close(ofi);
-    tern_ofi_rma_close(ofi);
+    tern_net_close(&ofi->net);
+    tern_net_memory_free(&ofi->net, &ofi->rx_mr);
+    tern_ofi_wr_pool_close(ofi);
     tern_ofi_mr_cache_close(ofi);
     tern_ofi_regions_close(ofi);
     tern_ofi_endpoint_close(ofi);
-    pthread_mutex_destroy(&ofi->lock);
-    free((void *)ofi->peer);
     free(ofi);
 }
 
@@ -68,23 +56,22 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
 
     if (!ofi)
         return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu bytes", sizeof(*ofi));
-    ofi->boot = boot;
-    ofi->up = up;
-    ofi->rank = boot->rank;
-    ofi->ranks = boot->ranks;
+    strcpy(ofi->net.name, tern_ofi_ops.name);
     ofi->endpoint.wait_fd = -1;
-    ofi->rpc.buf_bytes = tern_base_round_up(tern_opt.ofi_rpc_buf, TERN_CACHE_LINE);
-    pthread_mutex_init(&ofi->lock, NULL);
+    tern_base_list_init(&ofi->mrs);
+    tern_base_list_init(&ofi->mr_cache.entries);
     raise_file_limit(boot->ranks);
-    ofi->peer = calloc((size_t)boot->ranks, sizeof(*ofi->peer));
-    if (!ofi->peer)
-        st = tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for a table of %d ranks", boot->ranks);
-    else
+    st = tern_net_open(&ofi->net, &tern_ofi_verbs, boot, up);
+    if (st == TERN_OK)
         st = tern_ofi_endpoint_open(ofi);
+    if (st == TERN_OK) {
+        tern_ofi_rma_open(ofi);
+        st = tern_ofi_wr_pool_open(ofi);
+    }
     if (st == TERN_OK)
-        st = tern_ofi_rma_open(ofi);
+        st = tern_net_messages_open(&ofi->net);
     if (st == TERN_OK)
-        st = tern_ofi_messages_open(ofi);
+        st = tern_ofi_rx_open(ofi);
     if (st == TERN_OK)
         st = tern_ofi_publish(ofi);
     if (st == TERN_OK)
@@ -99,31 +86,31 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
 
 static bool link_reaches(const struct tern_link *link, int peer)
 {
-    return peer >= 0 && peer < ((const struct ofi_link *)link)->ranks;
+    return peer >= 0 && peer < ((const struct net_link *)link)->ranks;
 }
 
 static void link_forget(struct tern_link *link, const void *addr, size_t len)
 {
-    pthread_mutex_lock(&tern_ofi(link)->lock);
+    pthread_mutex_lock(&tern_ofi(link)->net.lock);
     tern_ofi_mr_cache_invalidate(tern_ofi(link), addr, len);
-    pthread_mutex_unlock(&tern_ofi(link)->lock);
+    pthread_mutex_unlock(&tern_ofi(link)->net.lock);
 }
 
 static const struct tern_atomic_ops ofi_atomic = { .offers = tern_ofi_atomics, .start = tern_ofi_atomic_start };
 
 static const struct tern_msg_ops ofi_msg = {
     .polled = true,
-    .max_data = tern_ofi_msg_max_data,
-    .open = tern_ofi_msg_open,
-    .send = tern_ofi_msg_send,
-    .drop = tern_ofi_msg_drop,
-    .send_short = tern_ofi_msg_short,
-    .poll = tern_ofi_msg_poll,
-    .flushed = tern_ofi_msg_flushed,
-    .pending = tern_ofi_msg_pending,
+    .max_data = tern_net_msg_max_data,
+    .open = tern_net_msg_open,
+    .send = tern_net_msg_send,
+    .drop = tern_net_msg_drop,
+    .send_short = tern_net_msg_short,
+    .poll = tern_net_msg_poll,
+    .flushed = tern_net_msg_flushed,
+    .pending = tern_net_msg_pending,
 };
 
-static const struct tern_rpc_ops ofi_rpc = { .open = tern_ofi_rpc_open, .send = tern_ofi_rpc_send };
+static const struct tern_rpc_ops ofi_rpc = { .open = tern_net_rpc_open, .send = tern_net_rpc_send };
 
 /* There are no groups: the core implements them with messages, or uses another link that reaches all members. */
 const struct tern_link_ops tern_ofi_ops = {
@@ -138,10 +125,10 @@ const struct tern_link_ops tern_ofi_ops = {
     .detach = tern_link_no_detach,
     .expose = tern_ofi_expose,
     .unexpose = tern_ofi_unexpose,
-    .lane_open = tern_ofi_lane_open,
-    .lane_close = tern_ofi_lane_close,
-    .progress = tern_ofi_lane_progress,
-    .cancel = tern_ofi_lane_cancel,
+    .lane_open = tern_net_lane_open,
+    .lane_close = tern_net_lane_close,
+    .progress = tern_net_lane_progress,
+    .cancel = tern_net_lane_cancel,
     .invalidate = link_forget,
     .serve = tern_link_no_serve, /* the progress thread serves the peers */
     .service_needed = tern_link_no_service_needed,

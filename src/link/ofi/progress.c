@@ -37,30 +37,25 @@
 #define RETRY_NS 1000000ll         /* the same time */
 #define RECENTLY 300000ll          /* ns: a program that uses the network polls more often than this */
 
-void tern_ofi_ring(struct ofi_link *ofi)
-{
-    tern_boot_wake(tern_ofi_slot(ofi, ofi->rank));
-}
-
 /* True if the last poll of this thread was left to another thread, which held the lock. What that thread reads may
  * include a peer's put into memory that this thread has checked just before. */
 static _Thread_local bool left_out;
 
-void tern_ofi_poll(struct ofi_link *ofi)
+void tern_ofi_poll(struct net_link *net)
 {
-    left_out = pthread_mutex_trylock(&ofi->lock) != 0;
+    left_out = pthread_mutex_trylock(&net->lock) != 0;
     if (left_out)
         return; /* the thread that holds the lock polls */
-    tern_ofi_poll_locked(ofi);
-    pthread_mutex_unlock(&ofi->lock);
-    tern_boot_activity_mark(&ofi->progress_thread.activity);
+    tern_ofi_drain(net);
+    pthread_mutex_unlock(&net->lock);
+    tern_boot_activity_mark(&tern_ofi_of(net)->progress_thread.activity);
 }
 
 /* ---- the progress thread ---- */
 
 static bool has_sleepers(const struct ofi_link *ofi)
 {
-    return atomic_load_explicit(&tern_ofi_slot(ofi, ofi->rank)->sleepers, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&tern_net_slot(&ofi->net, ofi->net.rank)->sleepers, memory_order_relaxed) != 0;
 }
 
 static struct ofi_link *ofi_of(struct ofi_progress_thread *thread)
@@ -83,13 +78,13 @@ static int64_t poll_once(struct ofi_link *ofi)
     struct fid *queue[] = { &ofi->endpoint.cq->fid };
     int64_t     idle = TERN_HELPER_EVENT;
 
-    if (pthread_mutex_trylock(&ofi->lock) != 0)
+    if (pthread_mutex_trylock(&ofi->net.lock) != 0)
         return RETRY_NS;
-    if (tern_ofi_poll_locked(ofi) > 0 || (ofi->endpoint.wait_fd >= 0 && fi_trywait(ofi->endpoint.fid, queue, 1) != 0))
+    if (tern_ofi_drain(&ofi->net) > 0 || (ofi->endpoint.wait_fd >= 0 && fi_trywait(ofi->endpoint.fid, queue, 1) != 0))
         idle = 0;
-    else if (ofi->waiting || ofi->msg.work || ofi->msg.fetches || tern_ofi_rpc_server_waits(ofi))
+    else if (!tern_base_list_empty(&ofi->net.retry))
         idle = RETRY_NS;
-    pthread_mutex_unlock(&ofi->lock);
+    pthread_mutex_unlock(&ofi->net.lock);
     return idle;
 }
 
@@ -118,7 +113,7 @@ static int64_t progress_poll(struct tern_helper_poller *poller, bool again)
         return TERN_HELPER_NAP;
     ns = poll_once(ofi);
     if (arrived || more)
-        tern_ofi_ring(ofi); /* the queue may contain no entry for the data */
+        tern_net_ring(&ofi->net); /* the queue may contain no entry for the data */
     thread->more = ns == 0;
     return watched || ns == 0 ? ns : TERN_HELPER_NAP;
 }
@@ -215,21 +210,6 @@ void tern_ofi_progress_thread_stop(struct ofi_link *ofi)
     descriptors_close(&ofi->progress_thread);
 }
 
-/* Returns the time in ns until a lane or msg_recv.c must do something that no bell reports. */
-static int64_t until_due(struct ofi_link *ofi)
-{
-    int64_t lanes, recv;
-
-    pthread_mutex_lock(&ofi->lock);
-    lanes = tern_ofi_lanes_due(ofi);
-    recv = tern_ofi_rx_due(ofi);
-    pthread_mutex_unlock(&ofi->lock);
-    if (recv == OFI_NEVER)
-        return lanes;
-    recv -= tern_base_now();
-    return recv < 0 ? 0 : recv < lanes ? recv : lanes;
-}
-
 int64_t tern_ofi_may_sleep(struct tern_link *link)
 {
     struct ofi_link            *ofi = tern_ofi(link);
@@ -241,7 +221,9 @@ int64_t tern_ofi_may_sleep(struct tern_link *link)
     if (ofi->endpoint.wait_fd < 0)
         return TERN_HELPER_LONGEST_NAP; /* a shorter nap would be followed by another one */
     tern_boot_bell_ring(&thread->bell, &thread->naps);
-    due = until_due(ofi);
+    pthread_mutex_lock(&ofi->net.lock);
+    due = tern_net_due(&ofi->net);
+    pthread_mutex_unlock(&ofi->net.lock);
     /* While the progress thread sleeps on the descriptor, new data make it ring the bell. Before it sleeps, it
      * cannot tell whether data are new, and the queue does not report a peer's put. relaxed: the lock, which was
      * held just now, orders the load after everything that the progress thread read before. */

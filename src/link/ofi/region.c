@@ -34,32 +34,45 @@ static int bind_to_endpoint(struct ofi_endpoint *endpoint, struct fid_mr *mr)
     return fi_mr_enable(mr);
 }
 
-tern_status tern_ofi_register(struct ofi_link *ofi, const void *addr, size_t len, uint64_t access, struct fid_mr **mr)
+tern_status tern_ofi_register(struct net_link *net, const void *addr, size_t len, unsigned access, struct net_mr *mr)
 {
-    int rc = -FI_ENOKEY;
+    struct ofi_link     *ofi = tern_ofi_of(net);
+    struct ofi_endpoint *endpoint = &ofi->endpoint;
+    uint64_t             flags = FI_SEND | FI_RECV | FI_READ | FI_WRITE;
+    struct fid_mr       *fid = NULL;
+    int                  rc = -FI_ENOKEY;
 
-    for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++) /* a key may be in use */
-        rc = fi_mr_reg(ofi->endpoint.domain, addr, len, access, 0, random_key(&ofi->endpoint), 0, mr, NULL);
-    if (rc == 0 && (rc = bind_to_endpoint(&ofi->endpoint, *mr)) != 0)
-        fi_close(&(*mr)->fid);
-    if (rc == 0)
+    *mr = (struct net_mr){ .handle = NULL };
+    if (access == 0 && !endpoint->mr_local)
         return TERN_OK;
-    *mr = NULL;
-    return tern_base_fail(rc == -FI_ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_LINK,
-                          "link ofi, provider %s: %zu bytes of memory cannot be registered: %s (see ulimit -l)",
-                          ofi->endpoint.info->fabric_attr->prov_name, len, ofi->endpoint.fabric.calls->strerror(-rc));
+    flags |= (access & NET_REMOTE_READ ? FI_REMOTE_READ : 0) | (access & NET_REMOTE_WRITE ? FI_REMOTE_WRITE : 0);
+    for (int i = 0; i < KEY_TRIES && rc == -FI_ENOKEY; i++) /* a key may be in use */
+        rc = fi_mr_reg(endpoint->domain, addr, len, flags, 0, random_key(endpoint), 0, &fid, NULL);
+    if (rc == 0 && (rc = bind_to_endpoint(endpoint, fid)) != 0)
+        fi_close(&fid->fid);
+    if (rc != 0)
+        return tern_base_fail(rc == -FI_ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_LINK,
+                              "link %s: %zu bytes of memory cannot be registered: %s (see ulimit -l)", net->name, len,
+                              endpoint->fabric.calls->strerror(-rc));
+    mr->handle = fid;
+    mr->key = fi_mr_key(fid);
+    mr->base = endpoint->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)addr : 0;
+    tern_base_list_push(&ofi->mrs, &mr->node);
+    return TERN_OK;
 }
 
-void tern_ofi_unregister(struct fid_mr **mr)
+void tern_ofi_unregister(struct net_mr *mr)
 {
-    if (*mr)
-        fi_close(&(*mr)->fid);
-    *mr = NULL;
+    if (!mr->handle)
+        return;
+    tern_base_list_remove(&mr->node);
+    fi_close(&((struct fid_mr *)mr->handle)->fid);
+    mr->handle = NULL;
 }
 
-static void drop(struct ofi_exposed **at)
+static void drop(struct net_exposed **at)
 {
-    struct ofi_exposed *entry = *at;
+    struct net_exposed *entry = *at;
 
     *at = entry->next;
     tern_ofi_unregister(&entry->mr);
@@ -68,29 +81,27 @@ static void drop(struct ofi_exposed **at)
 
 tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *handle)
 {
-    struct ofi_link    *ofi = tern_ofi(link);
-    struct ofi_exposed *entry = malloc(sizeof(*entry));
-    struct key          key = { .base = ofi->endpoint.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? handle->addr : 0 };
+    struct net_link    *net = tern_net(link);
+    struct net_exposed *entry = malloc(sizeof(*entry));
     tern_status         st;
 
     if (!entry)
         return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu bytes", sizeof(*entry));
-    *entry = (struct ofi_exposed){ .region = handle->region,
+    *entry = (struct net_exposed){ .region = handle->region,
                                    .addr = handle->addr,
                                    .size = handle->size,
-                                   .origin = tern_link_origin(handle, ofi->rank) };
-    pthread_mutex_lock(&ofi->lock);
-    st = tern_ofi_register(ofi, (void *)(uintptr_t)handle->addr, handle->size,
-                           FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE, &entry->mr);
-    if (st == TERN_OK) {
-        key.key = fi_mr_key(entry->mr);
-        st = tern_link_key_add(handle, TERN_LINK_OFI, &key, sizeof(key));
-    }
-    entry->next = ofi->exposed;
-    ofi->exposed = entry;
+                                   .origin = tern_link_origin(handle, net->rank) };
+    pthread_mutex_lock(&net->lock);
+    st = tern_ofi_register(net, (void *)(uintptr_t)handle->addr, handle->size, NET_REMOTE_READ | NET_REMOTE_WRITE,
+                           &entry->mr);
+    if (st == TERN_OK)
+        st = tern_link_key_add(handle, TERN_LINK_OFI, &(struct key){ entry->mr.key, entry->mr.base },
+                               sizeof(struct key));
+    entry->next = net->exposed;
+    net->exposed = entry;
     if (st < 0)
-        drop(&ofi->exposed);
-    pthread_mutex_unlock(&ofi->lock);
+        drop(&net->exposed);
+    pthread_mutex_unlock(&net->lock);
     return st;
 }
 
@@ -98,20 +109,20 @@ void tern_ofi_unexpose(struct tern_link *link, uint64_t region)
 {
     struct ofi_link *ofi = tern_ofi(link);
 
-    pthread_mutex_lock(&ofi->lock);
-    for (struct ofi_exposed **at = &ofi->exposed; *at; at = &(*at)->next) {
+    pthread_mutex_lock(&ofi->net.lock);
+    for (struct net_exposed **at = &ofi->net.exposed; *at; at = &(*at)->next) {
         if ((*at)->region == region) {
             drop(at);
             break;
         }
     }
-    pthread_mutex_unlock(&ofi->lock);
+    pthread_mutex_unlock(&ofi->net.lock);
 }
 
 void tern_ofi_regions_close(struct ofi_link *ofi)
 {
-    while (ofi->exposed)
-        drop(&ofi->exposed);
+    while (ofi->net.exposed)
+        drop(&ofi->net.exposed);
 }
 
 tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,

@@ -1,4 +1,4 @@
-/* ofi_wire.c: messages of the network link survive encoding and decoding, and no received bytes do harm.
+/* net_wire.c: messages of the network link survive encoding and decoding, and no received bytes do harm.
  *
  * Promise: decoding accepts or refuses every sequence of bytes and touches none past the end; it refuses invalid kinds
  * and lengths; a token is the same for all processes that know the job's number, and differs for each pair of ranks,
@@ -13,24 +13,24 @@
 
 #include <cmocka.h>
 
-#include "link/ofi/wire.h"
+#include "link/net/wire.h"
 
 /* Decode a copy of exactly these bytes, so that a sanitizer sees an access past the end. */
-static bool read_exactly(const void *bytes, size_t len, struct ofi_decoded *mail)
+static bool read_exactly(const void *bytes, size_t len, struct net_decoded *mail)
 {
     unsigned char *copy = malloc(len > 0 ? len : 1);
     bool           good;
 
     assert_non_null(copy);
     memcpy(copy, bytes, len);
-    good = tern_ofi_wire_decode(copy, len, mail);
+    good = tern_net_wire_decode(copy, len, mail);
     free(copy);
     return good;
 }
 
 static size_t write_header(unsigned char *bytes, unsigned kind, uint32_t from, uint16_t seq, uint16_t ack)
 {
-    struct ofi_header header = {
+    struct net_header header = {
         .token = 0x1122334455667788ull, .from_kind = from << 8 | kind, .seq = seq, .ack = ack
     };
 
@@ -40,14 +40,14 @@ static size_t write_header(unsigned char *bytes, unsigned kind, uint32_t from, u
 
 /* Channels that have data. */
 static const unsigned channel_of[] = { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNEL_TAGGED };
-static const unsigned near_kind[] = { OFI_REQUEST, OFI_REPLY, OFI_TAGGED };
-static const unsigned far_kind[] = { OFI_FETCH_REQUEST, OFI_FETCH_REPLY, OFI_FETCH_TAGGED };
+static const unsigned near_kind[] = { NET_REQUEST, NET_REPLY, NET_TAGGED };
+static const unsigned far_kind[] = { NET_FETCH_REQUEST, NET_FETCH_REPLY, NET_FETCH_TAGGED };
 
 static void messages_come_back(void **state)
 {
-    static unsigned char bytes[OFI_WIRE_HEAD + OFI_WIRE_INLINE_MAX];
-    static const size_t  lens[] = { 0, 1, 63, 64, 4096, OFI_WIRE_INLINE_MAX };
-    struct ofi_decoded   mail;
+    static unsigned char bytes[NET_WIRE_HEAD + NET_WIRE_INLINE_MAX];
+    static const size_t  lens[] = { 0, 1, 63, 64, 4096, NET_WIRE_INLINE_MAX };
+    struct net_decoded   mail;
 
     (void)state;
     for (unsigned c = 0; c < 3; c++)
@@ -55,7 +55,7 @@ static void messages_come_back(void **state)
             unsigned kind = near_kind[c];
 
             write_header(bytes, kind, 65535, 0xfffe, 0x1234);
-            assert_true(read_exactly(bytes, OFI_WIRE_HEAD + lens[i], &mail));
+            assert_true(read_exactly(bytes, NET_WIRE_HEAD + lens[i], &mail));
             assert_int_equal(mail.header.token, 0x1122334455667788ull);
             assert_int_equal(mail.from, 65535);
             assert_int_equal(mail.kind, kind);
@@ -69,14 +69,14 @@ static void messages_come_back(void **state)
 
 static void far_messages_come_back(void **state)
 {
-    unsigned char          bytes[OFI_WIRE_HEAD + sizeof(struct ofi_remote_data)];
-    struct ofi_remote_data far = { .key = 7, .addr = 1ull << 60, .len = 100000 };
-    struct ofi_decoded     mail;
+    unsigned char      bytes[NET_WIRE_HEAD + sizeof(struct net_remote)];
+    struct net_remote  far = { .key = 7, .addr = 1ull << 60, .len = 100000 };
+    struct net_decoded mail;
 
     (void)state;
     for (unsigned c = 0; c < 3; c++) {
         write_header(bytes, far_kind[c], 3, 1, 2);
-        memcpy(bytes + OFI_WIRE_HEAD, &far, sizeof(far));
+        memcpy(bytes + NET_WIRE_HEAD, &far, sizeof(far));
         assert_true(read_exactly(bytes, sizeof(bytes), &mail));
         assert_int_equal(mail.channel, channel_of[c]);
         assert_int_equal(mail.len, 100000);
@@ -85,27 +85,27 @@ static void far_messages_come_back(void **state)
             assert_false(read_exactly(bytes, len, &mail));
     }
     far.len = 0;
-    memcpy(bytes + OFI_WIRE_HEAD, &far, sizeof(far));
+    memcpy(bytes + NET_WIRE_HEAD, &far, sizeof(far));
     assert_false(read_exactly(bytes, sizeof(bytes), &mail));
 }
 
 static void control_comes_back(void **state)
 {
-    unsigned char      bytes[sizeof(struct ofi_header) + sizeof(struct ofi_credit) + 1] = { 0 };
-    struct ofi_credit  credit = { { 70000, 3, 9, 1 } };
-    size_t             header = sizeof(struct ofi_header);
-    struct ofi_decoded mail;
+    unsigned char      bytes[sizeof(struct net_header) + sizeof(struct net_credit) + 1] = { 0 };
+    struct net_credit  credit = { { 70000, 3, 9, 1 } };
+    size_t             header = sizeof(struct net_header);
+    struct net_decoded mail;
 
     (void)state;
-    write_header(bytes, OFI_CREDIT, 1, 0, 0);
+    write_header(bytes, NET_CREDIT, 1, 0, 0);
     memcpy(bytes + header, &credit, sizeof(credit));
     for (size_t len = 0; len <= sizeof(bytes); len++)
         assert_int_equal(read_exactly(bytes, len, &mail), len == header + sizeof(credit));
     assert_true(read_exactly(bytes, header + sizeof(credit), &mail));
     assert_memory_equal(&mail.credit, &credit, sizeof(credit));
-    for (uint16_t channel = 0; channel < OFI_COUNTED + 2; channel++) {
-        write_header(bytes, OFI_CREDIT_REQUEST, 1, channel, 0);
-        assert_int_equal(read_exactly(bytes, header, &mail), channel < OFI_COUNTED);
+    for (uint16_t channel = 0; channel < NET_COUNTED + 2; channel++) {
+        write_header(bytes, NET_CREDIT_REQUEST, 1, channel, 0);
+        assert_int_equal(read_exactly(bytes, header, &mail), channel < NET_COUNTED);
         assert_false(read_exactly(bytes, header + 1, &mail));
     }
 }
@@ -120,20 +120,20 @@ static void notes_of_puts_come_back(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 200000; i++) {
-        struct ofi_put_notify w, back;
+        struct net_put_notify w, back;
         uint32_t              n = ranks[i % 6];
         unsigned              bits = i % 3 == 0 ? 32 : i % 3 == 1 ? 64 : i % 65;
 
         seed = seed * 6364136223846793005ull + 1442695040888963407ull;
-        w = (struct ofi_put_notify){ .from = (uint32_t)(seed >> 40) % n,
+        w = (struct net_put_notify){ .from = (uint32_t)(seed >> 40) % n,
                                      .tag = (uint32_t)(seed >> 32) >> (i % 33 == 32 ? 31 : i % 33),
                                      .region = 1 + (seed >> 20) % (1u << (i % 12)),
                                      .bytes = (seed >> 16) % (1ull << (i % 41)) };
-        if (!tern_ofi_wire_pack(n, bits, &w, &data))
+        if (!tern_net_wire_pack(n, bits, &w, &data))
             continue;
         packed++;
         assert_true(bits == 64 || data >> bits == 0);
-        assert_true(tern_ofi_wire_unpack(n, data, &back));
+        assert_true(tern_net_wire_unpack(n, data, &back));
         assert_int_equal(back.from, w.from);
         assert_int_equal(back.tag, w.tag);
         assert_int_equal(back.region, w.region);
@@ -141,74 +141,74 @@ static void notes_of_puts_come_back(void **state)
     }
     assert_true(packed > 10000);
     /* The values that fit, by the limits in wire.h. */
-    assert_true(tern_ofi_wire_pack(2, 64, &(struct ofi_put_notify){ 1, 0xffffff, 9, 1 << 20 }, &data));
-    assert_true(tern_ofi_wire_pack(2, 32, &(struct ofi_put_notify){ 1, 15, 9, 255 }, &data));
-    assert_false(tern_ofi_wire_pack(2, 32, &(struct ofi_put_notify){ 1, 1u << 31, 9, 255 }, &data));
-    assert_false(tern_ofi_wire_pack(2, 64, &(struct ofi_put_notify){ 1, 1, 9, 1u << 28 }, &data));
-    assert_false(tern_ofi_wire_pack(2, 0, &(struct ofi_put_notify){ 1, 1, 9, 8 }, &data));
+    assert_true(tern_net_wire_pack(2, 64, &(struct net_put_notify){ 1, 0xffffff, 9, 1 << 20 }, &data));
+    assert_true(tern_net_wire_pack(2, 32, &(struct net_put_notify){ 1, 15, 9, 255 }, &data));
+    assert_false(tern_net_wire_pack(2, 32, &(struct net_put_notify){ 1, 1u << 31, 9, 255 }, &data));
+    assert_false(tern_net_wire_pack(2, 64, &(struct net_put_notify){ 1, 1, 9, 1u << 28 }, &data));
+    assert_false(tern_net_wire_pack(2, 0, &(struct net_put_notify){ 1, 1, 9, 8 }, &data));
 }
 
 static void errands_come_back(void **state)
 {
-    static unsigned char   bytes[OFI_WIRE_RPC + OFI_WIRE_INLINE_MAX + 1];
-    struct ofi_rpc_request errand = { .region = 5, .key = 1ull << 63, .addr = 64, .expect = 1 << 20 };
-    struct ofi_decoded     mail;
+    static unsigned char   bytes[NET_WIRE_RPC + NET_WIRE_INLINE_MAX + 1];
+    struct net_rpc_request errand = { .region = 5, .key = 1ull << 63, .addr = 64, .expect = 1 << 20 };
+    struct net_decoded     mail;
 
     (void)state;
-    for (uint32_t len = 0; len <= OFI_WIRE_INLINE_MAX + 1; len += len < 70 ? 1 : 997) {
-        write_header(bytes, OFI_RPC, 9, 3, 4);
+    for (uint32_t len = 0; len <= NET_WIRE_INLINE_MAX + 1; len += len < 70 ? 1 : 997) {
+        write_header(bytes, NET_RPC, 9, 3, 4);
         errand.len = len;
-        memcpy(bytes + sizeof(struct ofi_header), &errand, sizeof(errand));
-        assert_int_equal(read_exactly(bytes, OFI_WIRE_RPC + len, &mail), len <= OFI_WIRE_INLINE_MAX);
-        if (len > OFI_WIRE_INLINE_MAX)
+        memcpy(bytes + sizeof(struct net_header), &errand, sizeof(errand));
+        assert_int_equal(read_exactly(bytes, NET_WIRE_RPC + len, &mail), len <= NET_WIRE_INLINE_MAX);
+        if (len > NET_WIRE_INLINE_MAX)
             break;
         assert_memory_equal(&mail.rpc_request, &errand, sizeof(errand));
         assert_true(mail.len == len && mail.header.seq == 3 && mail.header.ack == 4);
-        assert_false(read_exactly(bytes, OFI_WIRE_RPC + len + 1, &mail));
+        assert_false(read_exactly(bytes, NET_WIRE_RPC + len + 1, &mail));
         if (len > 0)
-            assert_false(read_exactly(bytes, OFI_WIRE_RPC + len - 1, &mail));
-        write_header(bytes, OFI_FETCH_RPC, 9, 3, 4); /* the request must be fetched */
-        assert_int_equal(read_exactly(bytes, OFI_WIRE_RPC, &mail), len > 0);
-        assert_false(read_exactly(bytes, OFI_WIRE_RPC + 1, &mail));
+            assert_false(read_exactly(bytes, NET_WIRE_RPC + len - 1, &mail));
+        write_header(bytes, NET_FETCH_RPC, 9, 3, 4); /* the request must be fetched */
+        assert_int_equal(read_exactly(bytes, NET_WIRE_RPC, &mail), len > 0);
+        assert_false(read_exactly(bytes, NET_WIRE_RPC + 1, &mail));
     }
-    for (size_t len = 0; len < OFI_WIRE_RPC; len++)
+    for (size_t len = 0; len < NET_WIRE_RPC; len++)
         assert_false(read_exactly(bytes, len, &mail));
 }
 
 static void answers_come_back(void **state)
 {
-    static unsigned char    bytes[OFI_WIRE_RPC_RESPONSE + OFI_WIRE_INLINE_MAX + 1];
-    struct ofi_rpc_response answer = { .status = -8 };
-    struct ofi_decoded      mail;
+    static unsigned char    bytes[NET_WIRE_RPC_RESPONSE + NET_WIRE_INLINE_MAX + 1];
+    struct net_rpc_response answer = { .status = -8 };
+    struct net_decoded      mail;
 
     (void)state;
-    write_header(bytes, OFI_RPC_RESPONSE, 9, 3, 4);
-    for (uint32_t len = 0; len <= OFI_WIRE_INLINE_MAX; len += len < 70 ? 1 : 997) {
+    write_header(bytes, NET_RPC_RESPONSE, 9, 3, 4);
+    for (uint32_t len = 0; len <= NET_WIRE_INLINE_MAX; len += len < 70 ? 1 : 997) {
         answer.len = len;
-        memcpy(bytes + sizeof(struct ofi_header), &answer, sizeof(answer));
-        assert_true(read_exactly(bytes, OFI_WIRE_RPC_RESPONSE + len, &mail)); /* inline, */
+        memcpy(bytes + sizeof(struct net_header), &answer, sizeof(answer));
+        assert_true(read_exactly(bytes, NET_WIRE_RPC_RESPONSE + len, &mail)); /* inline, */
         assert_true(mail.len == len && mail.rpc_response.len == len && mail.rpc_response.status == -8);
-        assert_true(read_exactly(bytes, OFI_WIRE_RPC_RESPONSE, &mail)); /* or written elsewhere */
+        assert_true(read_exactly(bytes, NET_WIRE_RPC_RESPONSE, &mail)); /* or written elsewhere */
         assert_true(mail.len == 0 && mail.rpc_response.len == len);
-        assert_false(read_exactly(bytes, OFI_WIRE_RPC_RESPONSE + len + 1, &mail));
+        assert_false(read_exactly(bytes, NET_WIRE_RPC_RESPONSE + len + 1, &mail));
         if (len > 1)
-            assert_false(read_exactly(bytes, OFI_WIRE_RPC_RESPONSE + len - 1, &mail));
+            assert_false(read_exactly(bytes, NET_WIRE_RPC_RESPONSE + len - 1, &mail));
     }
-    for (size_t len = 0; len < OFI_WIRE_RPC_RESPONSE; len++)
+    for (size_t len = 0; len < NET_WIRE_RPC_RESPONSE; len++)
         assert_false(read_exactly(bytes, len, &mail));
 }
 
 static void too_long_or_unknown(void **state)
 {
-    static unsigned char bytes[OFI_WIRE_HEAD + OFI_WIRE_INLINE_MAX + 1];
-    struct ofi_decoded   mail;
+    static unsigned char bytes[NET_WIRE_HEAD + NET_WIRE_INLINE_MAX + 1];
+    struct net_decoded   mail;
 
     (void)state;
-    write_header(bytes, OFI_REQUEST, 0, 0, 0);
+    write_header(bytes, NET_REQUEST, 0, 0, 0);
     assert_false(read_exactly(bytes, sizeof(bytes), &mail));
-    for (size_t len = 0; len < OFI_WIRE_HEAD; len++)
+    for (size_t len = 0; len < NET_WIRE_HEAD; len++)
         assert_false(read_exactly(bytes, len, &mail));
-    for (unsigned kind = OFI_KINDS; kind < 256; kind++) {
+    for (unsigned kind = NET_KINDS; kind < 256; kind++) {
         write_header(bytes, kind, 0, 0, 0);
         for (size_t len = 0; len < 200; len++)
             assert_false(read_exactly(bytes, len, &mail));
@@ -220,7 +220,7 @@ static void noise(void **state)
 {
     unsigned char      bytes[256];
     uint64_t           seed = 88172645463325252ull;
-    struct ofi_decoded mail;
+    struct net_decoded mail;
 
     (void)state;
     for (int i = 0; i < 200000; i++) {
@@ -231,9 +231,9 @@ static void noise(void **state)
             memcpy(bytes + k, &seed, 8);
         }
         if (i % 2)
-            bytes[8] = (unsigned char)(seed % OFI_KINDS);
+            bytes[8] = (unsigned char)(seed % NET_KINDS);
         if (read_exactly(bytes, seed >> 32 & 255, &mail))
-            assert_true(mail.kind < OFI_KINDS && (mail.kind > OFI_FETCH_REPLY || mail.channel < TERN_CHANNELS));
+            assert_true(mail.kind < NET_KINDS && (mail.kind > NET_FETCH_REPLY || mail.channel < TERN_CHANNELS));
     }
 }
 
@@ -246,8 +246,8 @@ static void tokens(void **state)
     for (uint32_t job = 0; job < 2; job++)
         for (uint32_t from = 0; from < RANKS; from++)
             for (uint32_t to = 0; to < RANKS; to++)
-                all[job][from][to] = tern_ofi_wire_token(77 + job, from, to);
-    assert_int_equal(all[0][1][2], tern_ofi_wire_token(77, 1, 2));
+                all[job][from][to] = tern_net_wire_token(77 + job, from, to);
+    assert_int_equal(all[0][1][2], tern_net_wire_token(77, 1, 2));
     for (size_t i = 0; i < 2 * RANKS * RANKS; i++)
         for (size_t k = 0; k < i; k++)
             assert_int_not_equal((&all[0][0][0])[i], (&all[0][0][0])[k]);
@@ -267,5 +267,5 @@ int main(void)
         cmocka_unit_test(tokens),
     };
 
-    return cmocka_run_group_tests_name("ofi wire", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("net wire", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* wire.c: decoding of messages, and tokens. See wire.h. */
-#include "link/ofi/wire.h"
+#include "link/net/wire.h"
 
 #include <string.h>
 
@@ -15,21 +15,21 @@ static bool read_body(const unsigned char *body, size_t rest, void *out, size_t 
 }
 
 /* Decode a message on a channel: its head, then the data or their location. */
-static bool read_message(const unsigned char *body, size_t rest, struct ofi_decoded *out)
+static bool read_message(const unsigned char *body, size_t rest, struct net_decoded *out)
 {
-    bool remote = out->kind == OFI_FETCH_REQUEST || out->kind == OFI_FETCH_REPLY || out->kind == OFI_FETCH_TAGGED;
+    bool remote = out->kind == NET_FETCH_REQUEST || out->kind == NET_FETCH_REPLY || out->kind == NET_FETCH_TAGGED;
 
-    if (out->kind == OFI_TAGGED || out->kind == OFI_FETCH_TAGGED)
+    if (out->kind == NET_TAGGED || out->kind == NET_FETCH_TAGGED)
         out->channel = TERN_CHANNEL_TAGGED;
     else
         out->channel =
-            out->kind == OFI_REPLY || out->kind == OFI_FETCH_REPLY ? TERN_CHANNEL_REPLY : TERN_CHANNEL_REQUEST;
+            out->kind == NET_REPLY || out->kind == NET_FETCH_REPLY ? TERN_CHANNEL_REPLY : TERN_CHANNEL_REQUEST;
     if (rest < TERN_LINK_HEAD)
         return false;
     rest -= TERN_LINK_HEAD;
     if (!remote) {
         out->len = rest;
-        return rest <= OFI_WIRE_INLINE_MAX;
+        return rest <= NET_WIRE_INLINE_MAX;
     }
     if (!read_body(body + TERN_LINK_HEAD, rest, &out->remote, sizeof(out->remote)) || out->remote.len == 0)
         return false;
@@ -38,27 +38,27 @@ static bool read_message(const unsigned char *body, size_t rest, struct ofi_deco
 }
 
 /* Decode an RPC, whose request is in the message or in the initiator's RPC buffer. */
-static bool read_rpc(const unsigned char *body, size_t rest, struct ofi_decoded *out)
+static bool read_rpc(const unsigned char *body, size_t rest, struct net_decoded *out)
 {
     if (rest < sizeof(out->rpc_request))
         return false;
     memcpy(&out->rpc_request, body, sizeof(out->rpc_request));
     out->len = rest - sizeof(out->rpc_request);
-    if (out->kind == OFI_RPC)
-        return out->len == out->rpc_request.len && out->len <= OFI_WIRE_INLINE_MAX;
+    if (out->kind == NET_RPC)
+        return out->len == out->rpc_request.len && out->len <= NET_WIRE_INLINE_MAX;
     return out->len == 0 && out->rpc_request.len > 0;
 }
 
-static bool read_response(const unsigned char *body, size_t rest, struct ofi_decoded *out)
+static bool read_response(const unsigned char *body, size_t rest, struct net_decoded *out)
 {
     if (rest < sizeof(out->rpc_response))
         return false;
     memcpy(&out->rpc_response, body, sizeof(out->rpc_response));
     out->len = rest - sizeof(out->rpc_response);
-    return out->len == 0 || (out->len == out->rpc_response.len && out->len <= OFI_WIRE_INLINE_MAX);
+    return out->len == 0 || (out->len == out->rpc_response.len && out->len <= NET_WIRE_INLINE_MAX);
 }
 
-bool tern_ofi_wire_decode(const void *bytes, size_t len, struct ofi_decoded *out)
+bool tern_net_wire_decode(const void *bytes, size_t len, struct net_decoded *out)
 {
     const unsigned char *body = (const unsigned char *)bytes + sizeof(out->header);
     size_t               rest;
@@ -68,26 +68,26 @@ bool tern_ofi_wire_decode(const void *bytes, size_t len, struct ofi_decoded *out
     memcpy(&out->header, bytes, sizeof(out->header));
     rest = len - sizeof(out->header);
     out->from = out->header.from_kind >> 8;
-    out->kind = (enum ofi_kind)(out->header.from_kind & 0xff);
+    out->kind = (enum net_kind)(out->header.from_kind & 0xff);
     out->remote.len = out->len = 0;
     switch (out->kind) {
-    case OFI_REQUEST:
-    case OFI_REPLY:
-    case OFI_FETCH_REQUEST:
-    case OFI_FETCH_REPLY:
-    case OFI_TAGGED:
-    case OFI_FETCH_TAGGED: return read_message(body, rest, out);
-    case OFI_NOTIFY: out->channel = TERN_CHANNEL_NOTIFY; return rest == TERN_LINK_HEAD;
-    case OFI_CREDIT: return read_body(body, rest, &out->credit, sizeof(out->credit));
-    case OFI_CREDIT_REQUEST: return rest == 0 && out->header.seq < OFI_COUNTED;
-    case OFI_RPC:
-    case OFI_FETCH_RPC: return read_rpc(body, rest, out);
-    case OFI_RPC_RESPONSE: return read_response(body, rest, out);
+    case NET_REQUEST:
+    case NET_REPLY:
+    case NET_FETCH_REQUEST:
+    case NET_FETCH_REPLY:
+    case NET_TAGGED:
+    case NET_FETCH_TAGGED: return read_message(body, rest, out);
+    case NET_NOTIFY: out->channel = TERN_CHANNEL_NOTIFY; return rest == TERN_LINK_HEAD;
+    case NET_CREDIT: return read_body(body, rest, &out->credit, sizeof(out->credit));
+    case NET_CREDIT_REQUEST: return rest == 0 && out->header.seq < NET_COUNTED;
+    case NET_RPC:
+    case NET_FETCH_RPC: return read_rpc(body, rest, out);
+    case NET_RPC_RESPONSE: return read_response(body, rest, out);
     default: return false;
     }
 }
 
-uint64_t tern_ofi_wire_token(uint64_t job, uint32_t from, uint32_t to)
+uint64_t tern_net_wire_token(uint64_t job, uint32_t from, uint32_t to)
 {
     uint32_t pair[] = { from, to };
     uint8_t  key[TERN_SIPHASH_KEY];
@@ -145,7 +145,7 @@ static uint64_t take(struct word *word, unsigned bits)
     return value;
 }
 
-bool tern_ofi_wire_pack(uint32_t ranks, unsigned bits, const struct ofi_put_notify *written, uint64_t *data)
+bool tern_net_wire_pack(uint32_t ranks, unsigned bits, const struct net_put_notify *written, uint64_t *data)
 {
     struct word word = { 0 };
     unsigned    tag = digits_of(written->tag), bytes = digits_of(written->bytes);
@@ -159,7 +159,7 @@ bool tern_ofi_wire_pack(uint32_t ranks, unsigned bits, const struct ofi_put_noti
     return true;
 }
 
-bool tern_ofi_wire_unpack(uint32_t ranks, uint64_t data, struct ofi_put_notify *out)
+bool tern_net_wire_unpack(uint32_t ranks, uint64_t data, struct net_put_notify *out)
 {
     struct word word = { .value = data };
     unsigned    tag, bytes;

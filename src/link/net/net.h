@@ -1,0 +1,399 @@
+/* net.h: what every link over a network needs, independent of the network.
+ *
+ * Messages travel on ordered channels with credits, from rings at the sender (message.c, msg_send.c) to records at the
+ * receiver (msg_recv.c). RPCs are executed at the target by the thread that polls there (rpc_client.c, rpc_server.c).
+ * Long data of both stay at the sender, and the receiver reads them. Lanes learn the completion of their operations
+ * (lane.c). What the network refuses because it is busy waits in one retry queue (net.c). A peer takes no resources
+ * until its first use.
+ *
+ * All of this works over the verbs of a network: struct net_verbs. The link of the network begins with a struct
+ * net_link and fills the verbs, starts transfers and atomic operations itself, and reads its completion queue, in which
+ * it finds the completion contexts (struct net_ctx) of all posted operations.
+ *
+ * One lock, net->lock, protects the state of the link and every call of the network's library. Providers serialize
+ * calls with such a lock anyway, and a single lock keeps the rest simple: a field that is protected by the lock may be
+ * accessed by any thread that holds it. "The lock" below always means net->lock.
+ *
+ * Errors of the network are error numbers as in errno.h, or numbers of the network's own; verbs->why() returns their
+ * texts. Functions that return int return 0, -EAGAIN if the network is busy, or another negative error number.
+ */
+#ifndef TERN_LINK_NET_NET_H
+#define TERN_LINK_NET_NET_H
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/bits.h"
+#include "base/list.h"
+#include "base/options.h"
+#include "base/spsc_ring.h"
+#include "link/link.h"
+#include "link/net/wire.h"
+
+struct net_link;
+struct net_peer;
+
+#define NET_NEVER INT64_MAX
+#define NET_NOTICE_NS 1000000000ll /* the launcher reports a death within this time */
+
+/* Completion context: identifies an operation that is posted to the network, or that waits in the retry queue. post
+ * posts the operation; ended is called when it has completed, or could not be posted, with 0 or a positive error
+ * number. Both are called under the lock. */
+struct net_ctx {
+    void            *space[8]; /* owned by the network while the operation is posted */
+    void            *local;    /* for the network: its registration of the local memory, while posted; NULL: none */
+    struct tern_list node;     /* in the retry queue */
+    struct net_peer *peer;     /* the target; NULL: none */
+    int (*post)(struct net_link *net, struct net_ctx *ctx);
+    void (*ended)(struct net_link *net, struct net_ctx *ctx, int error);
+};
+
+/* Registered memory. The struct must not move while the memory is registered. */
+struct net_mr {
+    struct tern_list node;      /* for the network */
+    void            *handle;    /* the network's registration; NULL: none */
+    uint64_t         key, base; /* for remote access: the key, and the network's address of the first byte */
+    unsigned char   *bytes;     /* memory of tern_net_memory_make(), and its size; NULL: not allocated by it */
+    size_t           size;
+};
+
+enum { NET_REMOTE_READ = 1, NET_REMOTE_WRITE = 2 }; /* access that peers have to registered memory; 0: none */
+
+/* The verbs of a network. The caller holds the lock, except for poll and while the link is opened or closed. The target
+ * of a posted operation is ctx->peer, whose address is known. A read or write with mr NULL accesses memory that is not
+ * registered; the network registers it for the time of the operation if it must. */
+struct net_verbs {
+    /* Make the address of the peer known. Returns TERN_AGAIN if the peer has not published it yet. */
+    tern_status (*resolve)(struct net_link *net, struct net_peer *peer);
+    int (*send)(struct net_link *net, struct net_ctx *ctx, const void *bytes, size_t len, const struct net_mr *mr);
+    /* Send a copy of at most TERN_OFI_BOUNCE bytes; the caller may overwrite the bytes immediately. Without context: if
+     * the message is lost, the network calls tern_net_break_off(), as far as it notices. */
+    int (*inject)(struct net_link *net, struct net_peer *peer, const void *bytes, size_t len);
+    int (*read)(struct net_link *net, struct net_ctx *ctx, void *to, const struct net_mr *mr,
+                const struct net_remote *from);
+    int (*write)(struct net_link *net, struct net_ctx *ctx, const void *from, const struct net_mr *mr,
+                 const struct net_remote *to);
+    tern_status (*reg)(struct net_link *net, const void *addr, size_t len, unsigned access, struct net_mr *mr);
+    void (*dereg)(struct net_mr *mr);        /* does nothing if the memory is not registered */
+    void (*poll)(struct net_link *net);      /* poll the completion queue, unless another thread does */
+    unsigned (*drain)(struct net_link *net); /* poll the completion queue; returns the number of completions */
+    const char *(*why)(const struct net_link *net, int error);
+    /* The work requests of an operation that the core no longer waits for must not refer to it any more. */
+    void (*abandon)(struct net_link *net, const struct tern_link_op *op);
+};
+
+/* ---- lanes ---- */
+
+#define NET_CALLED INT64_MIN /* the lane's thread was woken, and has not polled yet */
+
+struct net_lane {
+    struct net_link               *net;
+    struct tern_list               node;     /* on the link's list of lanes; protected by the lock */
+    struct tern_list               ops;      /* outstanding operations; protected by the lock */
+    _Atomic(struct tern_link_op *) finished; /* pushed by the thread that polls, popped by the lane's thread */
+    struct tern_link_op           *kept;     /* popped, but not reported yet; accessed by the lane's thread only */
+    uint32_t                       losses;   /* value of the segment's losses at the last check of the peers */
+    uint32_t                       looks;
+    /* Time of the next check of the peers: NET_NEVER, NET_CALLED, or a time. Written under the lock. */
+    _Atomic int64_t                roll_at;
+    /* When the first operation in kept must be reported at the latest; NET_NEVER: kept is empty. */
+    _Atomic int64_t                judge_at;
+};
+
+/* ---- messages ---- */
+
+/* The send of one cell of a tx channel. */
+struct net_tx_cell {
+    struct net_ctx ctx;       /* must be first */
+    bool           in_flight; /* the network still reads from the cell */
+};
+
+/* One channel of messages to a peer: a ring whose cells are freed when the peer has consumed their messages. */
+struct net_tx_channel {
+    struct tern_ring_mp_producer ring;                      /* any thread reserves space */
+    struct tern_ring_consumer    cells;                     /* cells.next: the oldest cell that is in use */
+    uint64_t                     next;                      /* the first cell that is not sent */
+    uint64_t                     transmitted, acked, freed; /* messages sent, acknowledged by the peer, and freed */
+    struct net_tx_cell          *sent;                      /* [cells]; NULL: the channel's messages carry no data */
+    struct net_mr                mr;                        /* memory of the ring */
+    _Atomic bool                 ready;                     /* the ring exists */
+    bool                         credit_requested;          /* a CREDIT_REQUEST is outstanding */
+};
+
+/* One channel of messages from a peer. credited is the value of consumed that was last sent to the peer. */
+struct net_rx_channel {
+    uint64_t         received, consumed, credited; /* numbers of messages */
+    uint64_t         bytes;                        /* bytes of received messages that are not consumed */
+    uint64_t         uncredited_bytes;             /* bytes consumed since the last credit */
+    bool             credit_requested;             /* the peer waits for a credit */
+    struct tern_list early;                        /* must wait for an earlier message; by sequence number */
+};
+
+enum { NET_DUE_CREDIT = 1, NET_DUE_CREDIT_REQUEST = 2 }; /* CREDIT_REQUEST is shifted left by the channel */
+
+struct net_peer {
+    struct net_ctx        tx; /* must be first; in the retry queue while something must be sent to the peer */
+    int                   rank;
+    bool                  known;   /* the network knows the peer's address */
+    bool                  broken;  /* messages were lost; no more are sent */
+    uint8_t               due;     /* control messages that must be sent: NET_DUE_* */
+    char                  why[80]; /* why the connection broke */
+    uint64_t              addr;    /* for the network */
+    uint64_t              token_out, token_in;
+    unsigned              wrs;              /* for the network: work requests that are allocated for this peer */
+    unsigned              rpc_bufs[2];      /* RPC buffers that hold RPCs to this peer: [small] */
+    unsigned              rpc_calls;        /* calls from this peer that are not answered */
+    unsigned              rpc_slots;        /* calls from this peer that have a slot */
+    struct net_tx_channel out[NET_COUNTED]; /* the last one has no ring */
+    struct net_rx_channel in[NET_COUNTED];
+    /* The last pass in which the core refused a message of this peer. Accessed by the delivering thread only. */
+    uint32_t              passed[TERN_CHANNELS];
+};
+
+/* A received message. The first 64 bytes of bytes[] are laid out as on the wire, so that head and data are aligned. */
+struct net_rx_msg {
+    struct net_ctx    ctx;      /* must be first; of the read that fetches the data. ctx.peer is the sender */
+    struct tern_list  node;     /* in the queue of its channel, or among the early messages */
+    int64_t           judge_at; /* when a failed read becomes an error of the link, if the sender is alive */
+    int               error;    /* of the failed read */
+    struct net_remote remote;
+    size_t            len; /* length of the data */
+    size_t            capacity;
+    uint16_t          seq;
+    uint8_t           channel;
+    bool              whole; /* all data have arrived */
+    uint32_t          unused;
+    unsigned char     bytes[]; /* at a multiple of 64 */
+};
+_Static_assert(offsetof(struct net_rx_msg, bytes) % 64 == 0, "messages are allocated at multiples of 64");
+
+/* The received messages of one channel, from all senders. */
+struct net_queue {
+    struct tern_link_watch watch; /* must be first; watches count */
+    struct tern_list       msgs;
+    _Atomic uint32_t       count;
+};
+
+struct net_msg {
+    size_t                 ring_bytes[TERN_CHANNELS];
+    struct tern_ring_shape shape[NET_COUNTED];
+    struct net_queue       queue[TERN_CHANNELS];
+    /* Number of the delivery pass over notifications and tagged messages. Accessed by the delivering thread only. */
+    uint32_t               pass[TERN_CHANNELS];
+    struct tern_list       spare; /* free small messages */
+    unsigned               spares;
+    struct tern_list       failed; /* messages whose read failed, until it is known whether the sender is dead */
+    tern_status            damage; /* the first fatal error, which the next delivery returns */
+    char                   why[160];
+    uint64_t               strangers; /* number of messages dropped because they are not of this job */
+};
+
+/* ---- RPCs ---- */
+
+/* The initiator's buffer of an RPC. The request is written into the buffer and sent from it, and the target writes a
+ * long response into the buffer. */
+struct net_rpc_buf {
+    struct net_ctx       ctx;   /* must be first; of the request's send */
+    struct tern_link_op *op;    /* NULL: the core no longer waits for the RPC */
+    struct net_rpc_buf  *next;  /* on the free list */
+    unsigned char       *bytes; /* the request message: net_header, net_rpc_request, request */
+    struct net_mr       *mr;
+    uint16_t             number;          /* index of the buffer in net_rpc.buf */
+    uint16_t             uses;            /* how many times the buffer was used, modulo 2^16 */
+    bool                 small;           /* the buffer is a small one */
+    bool                 awaits_response; /* the response has not arrived */
+    unsigned             in_flight;       /* outstanding send and response */
+    size_t               request;
+    int64_t              asked; /* when the request was sent, or the peer was last probed */
+};
+
+/* A server slot: registered memory in which a call is executed. */
+struct net_rpc_slot {
+    struct net_rpc_slot *next; /* on the free list */
+    struct net_mr        mr;   /* the request, followed by the response with space for its message header */
+};
+
+/* rpc_client.c and rpc_server.c. Buffers and slots are allocated on demand. */
+struct net_rpc {
+    size_t               buf_bytes; /* maximum size of a request and its response together */
+    struct net_rpc_buf **buf;       /* [bufs] */
+    unsigned             bufs, small_bufs;
+    struct net_rpc_buf  *free_bufs[2]; /* [small] */
+    struct net_rpc_slab *slabs;        /* memory of all buffers */
+    _Atomic bool         wanted;       /* a thread may sleep until a buffer is free */
+    unsigned             slots;        /* number of all slots */
+    struct net_rpc_slot *free_slots;
+    struct tern_list     calls; /* of all peers */
+};
+
+/* Memory of this rank that peers may access. */
+struct net_exposed {
+    struct net_exposed *next;
+    uint64_t            region, addr, size, origin;
+    struct net_mr       mr;
+};
+
+/* ---- the link ---- */
+
+struct net_link {
+    const struct net_verbs     *verbs;
+    char                        name[64]; /* in error texts: "ofi", and the provider */
+    const struct tern_boot     *boot;
+    const struct tern_link_up  *up;
+    int                         rank, ranks;
+    size_t                      inject; /* longest message that the network copies without a buffer of ours, in bytes */
+    bool                        delivers; /* a completed write is visible at the target; otherwise a read flushes it */
+    pthread_mutex_t             lock;
+    _Atomic(struct net_peer *) *peer;  /* [ranks]; NULL: not used yet. Written under the lock */
+    struct tern_list            retry; /* net_ctx of operations that the network refused, and of peers to send to */
+    struct tern_list            lanes;
+    struct net_exposed         *exposed;
+    struct net_msg              msg;
+    struct net_rpc              rpc;
+    /* A lane has just polled the CQ, and its thread polls for messages next, which needs no second poll. */
+    _Atomic bool                fresh;
+};
+
+static inline struct net_link *tern_net(struct tern_link *link)
+{
+    return (struct net_link *)link;
+}
+
+static inline struct tern_slot *tern_net_slot(const struct net_link *net, int rank)
+{
+    return &net->boot->segment->slot[rank];
+}
+
+/* Returns true if the rank serves no more requests: it has left, or it is dead and the job continues without it. */
+static inline bool tern_net_gone(const struct net_link *net, int rank)
+{
+    return tern_boot_gone(net->boot, rank);
+}
+
+static inline struct net_header tern_net_header(const struct net_link *net, const struct net_peer *to, unsigned kind,
+                                                uint16_t seq, uint16_t ack)
+{
+    return (struct net_header){ to->token_out, (uint32_t)net->rank << 8 | kind, seq, ack };
+}
+
+static inline bool tern_net_is_waiting(const struct net_ctx *ctx)
+{
+    return !tern_base_list_empty(&ctx->node);
+}
+
+/* net.c. tern_net_open() makes the state of a new link, whose bytes are 0. tern_net_close() frees everything but the
+ * link itself; the network must not use any of it any more. */
+tern_status tern_net_open(struct net_link *net, const struct net_verbs *verbs, const struct tern_boot *boot,
+                          const struct tern_link_up *up);
+void        tern_net_close(struct net_link *net);
+void        tern_net_ring(struct net_link *net); /* ring this rank's own bell */
+tern_status tern_net_peer_gone(int rank);        /* sets the error text and returns TERN_ERR_PEER */
+
+/* net.c. tern_net_peer() returns the record of a peer, which it creates at the first use, or NULL with an error text if
+ * there is no memory. tern_net_break_off() stops sending to the peer, because messages to it were lost or it is not
+ * reachable. The caller must hold the lock. */
+struct net_peer *tern_net_peer(struct net_link *net, int rank);
+void             tern_net_break_off(struct net_link *net, struct net_peer *peer, const char *why);
+
+/* net.c. tern_net_post() posts an operation. Returns 0 if it was posted, -EAGAIN if it waits in the retry queue, or
+ * another error number after ctx->ended was called. tern_net_later() puts an operation into the retry queue, unless it
+ * is there. tern_net_retry() posts the waiting operations. The caller must hold the lock. */
+void tern_net_ctx_init(struct net_ctx *ctx, struct net_peer *peer, int (*post)(struct net_link *, struct net_ctx *),
+                       void (*ended)(struct net_link *, struct net_ctx *, int));
+int  tern_net_post(struct net_link *net, struct net_ctx *ctx);
+void tern_net_later(struct net_link *net, struct net_ctx *ctx);
+void tern_net_retry(struct net_link *net);
+
+/* net.c. Allocate memory that is filled with 0, in whole pages, and register it. access is that of the verb reg. free
+ * does nothing if mr is filled with 0. */
+tern_status tern_net_memory_make(struct net_link *net, size_t size, unsigned access, struct net_mr *mr);
+void        tern_net_memory_free(struct net_link *net, struct net_mr *mr);
+
+/* lane.c: the lane functions of the link interface. */
+tern_status tern_net_lane_open(struct tern_link *link, struct tern_lane **out);
+void        tern_net_lane_close(struct tern_lane *lane);
+void        tern_net_lane_progress(struct tern_lane *lane);
+void        tern_net_lane_cancel(struct tern_lane *lane, struct tern_link_op *op);
+
+/* lane.c, for operations. init fills op for a transfer or an RPC. enlist adds the operation to its lane's list of
+ * outstanding operations. fail records the first error. finish passes the operation to the thread of its lane. The
+ * caller must hold the lock, except for init. */
+void tern_net_op_init(struct tern_link_op *op, const struct tern_xfer *xfer, struct net_lane *lane,
+                      struct net_peer *peer);
+void tern_net_op_enlist(struct tern_link_op *op);
+void tern_net_op_fail(struct tern_link_op *op, int error);
+void tern_net_op_finish(struct net_link *net, struct tern_link_op *op);
+
+/* lane.c. Returns the number of nanoseconds until a lane or msg_recv.c must do something on its own, because no
+ * completion will report it, or NET_NEVER if there is nothing. Rings the bell if a lane must do so now. The caller must
+ * hold the lock. */
+int64_t tern_net_due(struct net_link *net);
+
+/* message.c: flow control of notifications that are sent with a put. take returns false if the peer's queue has no
+ * space for another notification. return gives back the credit of a notification that was not sent. The caller must
+ * hold the lock. */
+bool tern_net_notify_credit_take(struct net_link *net, struct net_peer *peer);
+void tern_net_notify_credit_return(struct net_peer *peer);
+
+/* message.c: the message functions of the link interface. */
+tern_status tern_net_messages_open(struct net_link *net);
+size_t      tern_net_msg_max_data(struct tern_link *link, int peer, unsigned channel);
+tern_status tern_net_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
+void        tern_net_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
+void        tern_net_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);
+tern_status tern_net_msg_short(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
+                               unsigned count);
+void        tern_net_msg_poll(struct tern_link *link);
+bool        tern_net_msg_flushed(struct tern_link *link);
+bool        tern_net_msg_pending(struct tern_link *link, int peer, unsigned channel);
+
+/* msg_send.c: the sending side of messages. make creates the ring of a channel. The caller must hold the lock, except
+ * for drop, which runs when no other thread uses the link. */
+tern_status tern_net_tx_make(struct net_link *net, struct net_peer *peer, unsigned channel);
+void        tern_net_tx_drop(struct net_link *net, struct net_peer *peer);
+/* post and ended of a peer's tx: send everything that is pending for the peer. */
+int         tern_net_tx_post(struct net_link *net, struct net_ctx *ctx);
+void        tern_net_tx_ended(struct net_link *net, struct net_ctx *ctx, int error);
+/* Schedule a control message: NET_DUE_CREDIT, or NET_DUE_CREDIT_REQUEST shifted left by the channel. */
+void        tern_net_tx_due(struct net_link *net, struct net_peer *peer, unsigned what);
+/* The peer has consumed the given number of messages of the channel, modulo 2^32. Returns false if so many were not
+ * sent. */
+bool        tern_net_tx_ack(struct net_link *net, struct net_peer *peer, unsigned channel, uint32_t number);
+
+/* msg_recv.c: the receiving side of messages. receive handles a message that the network has received; put_notify
+ * handles the completion data of a put. The caller must hold the lock, except for close and drop, which run when no
+ * other thread uses the link. */
+void               tern_net_receive(struct net_link *net, const void *bytes, size_t len);
+void               tern_net_rx_put_notify(struct net_link *net, uint64_t data);
+void               tern_net_rx_close(struct net_link *net);
+void               tern_net_rx_drop(struct net_peer *peer);
+void               tern_net_rx_judge(struct net_link *net);     /* decide about the messages in msg.failed */
+int64_t            tern_net_rx_due(const struct net_link *net); /* when to call judge; NET_NEVER: no need */
+/* Record a failure of the network that affects all peers. The next delivery of messages returns it. Only the first
+ * failure is recorded. */
+void               tern_net_rx_fail(struct net_link *net, const char *what, const char *why);
+/* tern_net_rx_peek() returns the oldest message of a channel whose sender was not refused in the current pass, or NULL.
+ * consume removes the message from its queue, and credits the sender. */
+struct net_rx_msg *tern_net_rx_peek(const struct net_link *net, unsigned channel);
+void               tern_net_rx_consume(struct net_link *net, struct net_rx_msg *msg);
+void               tern_net_rx_free(struct net_link *net, struct net_rx_msg *msg);
+
+/* rpc_client.c: the initiator's side of RPCs. The first two functions are those of the link interface. The caller of
+ * the others must hold the lock, except for close, which runs when no other thread uses the link. */
+tern_status tern_net_rpc_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
+void        tern_net_rpc_send(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect);
+void        tern_net_rpc_response(struct net_link *net, struct net_peer *peer, const struct net_decoded *decoded,
+                                  const unsigned char *bytes);
+void        tern_net_rpc_abandon(struct net_link *net, struct tern_link_op *op); /* the core no longer waits for op */
+void        tern_net_rpc_check(struct net_link *net, struct tern_link_op *op, int64_t now); /* probe a silent peer */
+int64_t     tern_net_rpc_due(const struct tern_link_op *op); /* when to call check; NET_NEVER: no need */
+void        tern_net_rpc_client_close(struct net_link *net);
+
+/* rpc_server.c: the target's side of RPCs. tern_net_rpc_serve() returns TERN_ERR_LINK if the request is invalid, or
+ * TERN_ERR_NOMEM. The caller must hold the lock, except for close, which runs when no other thread uses the link. */
+tern_status tern_net_rpc_serve(struct net_link *net, struct net_peer *peer, const struct net_decoded *decoded,
+                               const unsigned char *request);
+void        tern_net_rpc_server_close(struct net_link *net);
+
+#endif
