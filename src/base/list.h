@@ -22,11 +22,14 @@ struct tern_list {
 /* The item that embeds the node as its member. */
 #define TERN_LIST_ITEM(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
+/* The same, or NULL if the node is the head of the list. */
+#define TERN_LIST_ITEM_OR_END(node, list, type, member) ((node) == (list) ? NULL : TERN_LIST_ITEM(node, type, member))
+
 /* Iterate over the items of a list, from first to last. The body may remove the current item, but no other one. */
-#define TERN_LIST_EACH(type, item, list, member)                              \
-    for (type *item = TERN_LIST_ITEM((list)->next, type, member),             \
-              *item##_next = TERN_LIST_ITEM(item->member.next, type, member); \
-         &item->member != (list); item = item##_next, item##_next = TERN_LIST_ITEM(item->member.next, type, member))
+#define TERN_LIST_EACH(type, item, list, member)                                                     \
+    for (type *item = TERN_LIST_ITEM_OR_END((list)->next, list, type, member), *item##_next;         \
+         item && (item##_next = TERN_LIST_ITEM_OR_END(item->member.next, list, type, member), true); \
+         item = item##_next)
 
 static inline void tern_base_list_init(struct tern_list *list)
 {
