@@ -16,9 +16,13 @@
 
 tern_status tern_init(void)
 {
+    tern_status st;
+
     tern_op_notify_open();
     tern_op_tagged_open();
-    return tern_core_job_open(&tern_op_upcalls);
+    if ((st = tern_core_job_open(&tern_op_upcalls)) == TERN_OK)
+        tern_op_tagged_joined();
+    return st;
 }
 
 tern_status tern_finalize(void)

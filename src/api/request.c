@@ -235,8 +235,7 @@ tern_status tern_request_cancel(tern_request **at)
         return not_started("tern_request_cancel");
     if (tern_op_request_state(request) == TERN_REQUEST_DONE || !tern_op_request_cancel(request))
         return TERN_PENDING;
-    /* relaxed: only the context's thread accesses it now */
-    atomic_store_explicit(&request->state, TERN_REQUEST_IDLE, memory_order_relaxed);
+    tern_op_request_set(request, TERN_REQUEST_IDLE);
     if (!request->persistent) {
         tern_op_request_drop(request);
         *at = NULL;
@@ -246,20 +245,12 @@ tern_status tern_request_cancel(tern_request **at)
 
 tern_status tern_request_free(tern_request **at)
 {
-    struct tern_request *request;
-    bool                 alone;
-
     if (!at || !*at)
         return tern_api_null("tern_request_free");
-    request = *at;
-    if (is_started(request))
+    if (is_started(*at))
         return tern_base_fail(TERN_ERR_STATE,
                               "tern_request_free: the request is active; wait for it or cancel it first");
-    alone = tern_base_biased_lock(&tern_op_tagged_lock);
-    if (request->bound)
-        tern_op_tagged_unpost(request);
-    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
-    tern_op_request_drop(request);
+    tern_op_request_free(*at);
     *at = NULL;
     return TERN_OK;
 }

@@ -3,14 +3,10 @@
 
 #include <stdio.h>
 
+#include "api/check.h"
 #include "api/request.h"
 #include "core/message.h"
 #include "core/wait.h"
-
-static __attribute__((cold, noinline)) tern_status is_null(const char *what)
-{
-    return tern_base_fail(TERN_ERR_ARG, "%s: a pointer is NULL", what);
-}
 
 static __attribute__((cold, noinline)) tern_status bad_rank(const tern_ctx *ctx, int rank, const char *what)
 {
@@ -29,34 +25,57 @@ static __attribute__((cold, noinline)) tern_status no_memory(const char *what)
 
 /* ---- sends ---- */
 
-static inline tern_status check_send(const tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len,
-                                     const char *what)
+/* The arguments of a send. */
+struct message {
+    tern_ctx   *ctx;
+    int         rank;
+    int64_t     tag;
+    const void *buf;
+    size_t      len;
+};
+
+static inline tern_status check_send(const struct message *m, const char *what)
 {
-    if (TERN_UNLIKELY(!ctx || (!buf && len > 0)))
-        return is_null(what);
-    if (TERN_UNLIKELY(rank < 0 || rank >= ctx->team->size))
-        return bad_rank(ctx, rank, what);
-    if (TERN_UNLIKELY(tag < 0 || tag > TERN_TAG_MAX))
-        return bad_tag(tag, what);
+    if (TERN_UNLIKELY(!m->ctx || (!m->buf && m->len > 0)))
+        return tern_api_null(what);
+    if (TERN_UNLIKELY(m->rank < 0 || m->rank >= m->ctx->team->size))
+        return bad_rank(m->ctx, m->rank, what);
+    if (TERN_UNLIKELY(m->tag < 0 || m->tag > TERN_TAG_MAX))
+        return bad_tag(m->tag, what);
     return TERN_OK;
 }
 
-static inline __attribute__((always_inline)) tern_status start_send(tern_ctx *ctx, enum tern_request_kind kind,
-                                                                    int rank, int64_t tag, const void *buf, size_t len,
-                                                                    tern_request **out, const char *what)
+/* Check the arguments, and create the request of a send without starting it. */
+static inline tern_status send_request(const struct message *m, enum tern_request_kind kind, tern_request **out,
+                                       const char *what)
 {
-    tern_status          st = check_send(ctx, rank, tag, buf, len, what);
+    tern_status          st = check_send(m, what);
     struct tern_request *request;
 
     if (TERN_UNLIKELY(st < 0))
         return st;
     if (TERN_UNLIKELY(!out))
-        return is_null(what);
-    if (TERN_UNLIKELY(!(request = tern_op_request_new(ctx, kind))))
+        return tern_api_null(what);
+    if (TERN_UNLIKELY(!(request = tern_op_request_new(m->ctx, kind))))
         return no_memory(what);
+    request->buffer = (void *)(uintptr_t)m->buf;
+    request->size = m->len;
+    request->match.tag = (uint64_t)m->tag;
+    request->peer = tern_core_team_world(m->ctx->team, m->rank);
+    *out = request;
+    return TERN_OK;
+}
+
+static tern_status start_send(const struct message *m, enum tern_request_kind kind, tern_request **out,
+                              const char *what)
+{
+    tern_request *request;
+    tern_status   st = out ? send_request(m, kind, &request, what) : tern_api_null(what);
+
+    if (TERN_UNLIKELY(st < 0))
+        return st;
     tern_core_job_check_deaths();
-    st = tern_op_tagged_send(request, tern_core_team_world(ctx->team, rank), (uint64_t)tag, buf, len);
-    if (TERN_UNLIKELY(st < 0)) {
+    if (TERN_UNLIKELY((st = tern_op_tagged_start_send(request)) < 0)) {
         tern_api_send_refused(st, request, what);
         tern_op_request_drop(request);
         return st;
@@ -65,65 +84,36 @@ static inline __attribute__((always_inline)) tern_status start_send(tern_ctx *ct
     return TERN_OK;
 }
 
-static __attribute__((noinline)) tern_status isend_any(tern_ctx *ctx, int rank, int64_t tag, const void *buf,
-                                                       size_t len, tern_request **out)
-{
-    return start_send(ctx, TERN_REQUEST_SEND, rank, tag, buf, len, out, "tern_isend");
-}
-
 /* Whether the arguments permit the fast path of a send. */
 static inline bool is_usual(const tern_ctx *ctx, int rank, int64_t tag, const void *buf)
 {
     return ctx && buf && (uint32_t)rank < (uint32_t)ctx->team->size && (uint64_t)tag <= (uint64_t)TERN_TAG_MAX;
 }
 
-static __attribute__((noinline)) tern_status ring(struct tern_slot *slot)
+static __attribute__((noinline)) tern_status isend_any(tern_ctx *ctx, int rank, int64_t tag, const void *buf,
+                                                       size_t len, tern_request **out)
 {
-    tern_link_ring(slot);
-    return TERN_OK;
-}
-
-/* Wake the receiver of a message that was sent, if it sleeps. This comes last, so that no register has to be saved for
- * later code. */
-static inline tern_status was_sent(struct tern_slot *slot)
-{
-    return TERN_LIKELY(tern_link_is_awake(slot)) ? TERN_OK : ring(slot);
-}
-
-static inline __attribute__((always_inline)) tern_status isend_short(tern_ctx *ctx, int rank, int64_t tag,
-                                                                     const void *buf, size_t len, tern_request **out)
-{
-    struct tern_tagged *tagged;
-    struct tern_slot   *slot;
-    int                 world;
-
-    if (TERN_UNLIKELY(!is_usual(ctx, rank, tag, buf) || !out))
-        return isend_any(ctx, rank, tag, buf, len, out);
-    world = tern_core_team_world(ctx->team, rank);
-    tagged = (struct tern_tagged *)ctx->tagged;
-    if (TERN_UNLIKELY(!tagged || !tagged->unused ||
-                      !(slot = tern_op_tagged_send_short(ctx, world, (uint64_t)tag, buf, len))))
-        return isend_any(ctx, rank, tag, buf, len, out);
-    *out = tern_op_request_left(tagged, world, (uint64_t)tag, len);
-    return was_sent(slot);
-}
-
-static __attribute__((noinline)) tern_status isend_bytes(tern_ctx *ctx, int rank, int64_t tag, const void *buf,
-                                                         size_t len, tern_request **out)
-{
-    return isend_short(ctx, rank, tag, buf, len, out);
+    return start_send(&(struct message){ ctx, rank, tag, buf, len }, TERN_REQUEST_SEND, out, "tern_isend");
 }
 
 tern_status tern_isend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
 {
-    if (TERN_LIKELY(len == sizeof(uint64_t)))
-        return isend_short(ctx, rank, tag, buf, sizeof(uint64_t), out);
-    return isend_bytes(ctx, rank, tag, buf, len, out);
+    const struct tern_tagged_peer *flow;
+    struct tern_tagged            *tagged;
+    int                            world;
+
+    if (TERN_UNLIKELY(!is_usual(ctx, rank, tag, buf) || !out || !(tagged = ctx->tagged) || !tagged->unused))
+        return isend_any(ctx, rank, tag, buf, len, out);
+    world = tern_core_team_world(ctx->team, rank);
+    if (TERN_UNLIKELY(!(flow = tern_op_tagged_reserve(ctx, tagged, world, len))))
+        return isend_any(ctx, rank, tag, buf, len, out);
+    *out = tern_op_request_left(tagged, world, (uint64_t)tag, len);
+    return tern_op_tagged_inject(flow, ctx->team->group->id, (uint64_t)tag, buf, len);
 }
 
 tern_status tern_issend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
 {
-    return start_send(ctx, TERN_REQUEST_SSEND, rank, tag, buf, len, out, "tern_issend");
+    return start_send(&(struct message){ ctx, rank, tag, buf, len }, TERN_REQUEST_SSEND, out, "tern_issend");
 }
 
 static __attribute__((cold, noinline)) tern_status in_handler(const char *what)
@@ -141,61 +131,69 @@ static tern_status finish(tern_ctx *ctx, tern_request **request, tern_message_in
     return st;
 }
 
-static __attribute__((noinline)) tern_status send_waiting(tern_ctx *ctx, enum tern_request_kind kind, int rank,
-                                                          int64_t tag, const void *buf, size_t len, const char *what)
+static tern_status send_waiting(const struct message *m, enum tern_request_kind kind, const char *what)
 {
     tern_request *request;
-    tern_status   st;
+    tern_status   st = check_send(m, what);
 
-    if (tern_core_in_handler())
+    if (st == TERN_OK && tern_core_in_handler())
         return in_handler(what);
-    st = start_send(ctx, kind, rank, tag, buf, len, &request, what);
-    return st < 0 ? st : finish(ctx, &request, NULL, what);
+    if (st == TERN_OK)
+        st = start_send(m, kind, &request, what);
+    return st < 0 ? st : finish(m->ctx, &request, NULL, what);
 }
 
 static __attribute__((noinline)) tern_status send_any(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len)
 {
-    tern_status st = check_send(ctx, rank, tag, buf, len, "tern_send");
+    struct message m = { ctx, rank, tag, buf, len };
+    tern_status    st = check_send(&m, "tern_send");
+    int            world;
 
     if (TERN_UNLIKELY(st < 0))
         return st;
+    world = tern_core_team_world(ctx->team, rank);
     tern_core_job_check_deaths();
-    if (TERN_UNLIKELY(tern_core_job_lost(tern_core_team_world(ctx->team, rank))))
+    if (TERN_UNLIKELY(tern_core_job_lost(world)))
         return tern_base_fail(TERN_ERR_PEER, "tern_send: rank %d is gone", rank);
-    st = tern_op_tagged_send_now(ctx, tern_core_team_world(ctx->team, rank), (uint64_t)tag, buf, len);
-    return TERN_LIKELY(st != TERN_AGAIN) ? st : send_waiting(ctx, TERN_REQUEST_SEND, rank, tag, buf, len, "tern_send");
-}
-
-static inline __attribute__((always_inline)) tern_status send_short(tern_ctx *ctx, int rank, int64_t tag,
-                                                                    const void *buf, size_t len)
-{
-    struct tern_slot *slot;
-
-    if (TERN_UNLIKELY(
-            !is_usual(ctx, rank, tag, buf) ||
-            !(slot = tern_op_tagged_send_short(ctx, tern_core_team_world(ctx->team, rank), (uint64_t)tag, buf, len))))
-        return send_any(ctx, rank, tag, buf, len);
-    return was_sent(slot);
-}
-
-static __attribute__((noinline)) tern_status send_bytes(tern_ctx *ctx, int rank, int64_t tag, const void *buf,
-                                                        size_t len)
-{
-    return send_short(ctx, rank, tag, buf, len);
+    st = tern_op_tagged_send_now(ctx, world, (uint64_t)tag, buf, len);
+    return TERN_LIKELY(st != TERN_AGAIN) ? st : send_waiting(&m, TERN_REQUEST_SEND, "tern_send");
 }
 
 tern_status tern_send(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len)
 {
-    if (TERN_LIKELY(len == sizeof(uint64_t)))
-        return send_short(ctx, rank, tag, buf, sizeof(uint64_t));
-    return send_bytes(ctx, rank, tag, buf, len);
+    const struct tern_tagged_peer *flow;
+    int                            world;
+
+    if (TERN_UNLIKELY(!is_usual(ctx, rank, tag, buf)))
+        return send_any(ctx, rank, tag, buf, len);
+    world = tern_core_team_world(ctx->team, rank);
+    if (TERN_UNLIKELY(!(flow = tern_op_tagged_reserve(ctx, ctx->tagged, world, len))))
+        return send_any(ctx, rank, tag, buf, len);
+    return tern_op_tagged_inject(flow, ctx->team->group->id, (uint64_t)tag, buf, len);
 }
 
 tern_status tern_ssend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len)
 {
-    tern_status st = check_send(ctx, rank, tag, buf, len, "tern_ssend");
+    return send_waiting(&(struct message){ ctx, rank, tag, buf, len }, TERN_REQUEST_SSEND, "tern_ssend");
+}
 
-    return st < 0 ? st : send_waiting(ctx, TERN_REQUEST_SSEND, rank, tag, buf, len, "tern_ssend");
+static tern_status make_send(const struct message *m, enum tern_request_kind kind, tern_request **out, const char *what)
+{
+    tern_status st = send_request(m, kind, out, what);
+
+    if (st == TERN_OK)
+        (*out)->persistent = true;
+    return st;
+}
+
+tern_status tern_send_init(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
+{
+    return make_send(&(struct message){ ctx, rank, tag, buf, len }, TERN_REQUEST_SEND, out, "tern_send_init");
+}
+
+tern_status tern_ssend_init(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
+{
+    return make_send(&(struct message){ ctx, rank, tag, buf, len }, TERN_REQUEST_SSEND, out, "tern_ssend_init");
 }
 
 /* ---- receives ---- */
@@ -250,7 +248,7 @@ static inline __attribute__((always_inline)) tern_status recv_request(tern_ctx *
     tern_status          st;
 
     if (TERN_UNLIKELY(!ctx || !out || (!buf && size > 0)))
-        return is_null(what);
+        return tern_api_null(what);
     if ((st = check_wish(ctx, wish, what)) < 0)
         return st;
     if (!(request = tern_op_request_new(ctx, TERN_REQUEST_RECV)))
@@ -258,7 +256,7 @@ static inline __attribute__((always_inline)) tern_status recv_request(tern_ctx *
     request->buffer = buf;
     request->size = size;
     request->peer = source_of(ctx, wish);
-    request->class = class_of(wish);
+    request->class = (uint8_t)class_of(wish);
     request->match.tag = tag_of(wish);
     request->match.care = (uint64_t)wish->mask;
     *out = request;
@@ -270,7 +268,7 @@ static inline __attribute__((always_inline)) tern_status start_recv(tern_ctx *ct
                                                                     const char *what)
 {
     tern_request *request = NULL;
-    tern_status   st = out ? recv_request(ctx, wish, buf, size, &request, what) : is_null(what);
+    tern_status   st = out ? recv_request(ctx, wish, buf, size, &request, what) : tern_api_null(what);
 
     if (st < 0)
         return st;
@@ -306,40 +304,6 @@ tern_status tern_recv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t 
     return st < 0 ? st : finish(ctx, &request, info, "tern_recv");
 }
 
-/* ---- persistent requests ---- */
-
-static tern_status make_send(tern_ctx *ctx, enum tern_request_kind kind, int rank, int64_t tag, const void *buf,
-                             size_t len, tern_request **out)
-{
-    const char          *what = kind == TERN_REQUEST_SSEND ? "tern_ssend_init" : "tern_send_init";
-    tern_status          st = check_send(ctx, rank, tag, buf, len, what);
-    struct tern_request *request;
-
-    if (st < 0)
-        return st;
-    if (!out)
-        return is_null(what);
-    if (!(request = tern_op_request_new(ctx, kind)))
-        return no_memory(what);
-    request->persistent = true;
-    request->buffer = (void *)(uintptr_t)buf;
-    request->size = len;
-    request->match.tag = (uint64_t)tag;
-    request->peer = tern_core_team_world(ctx->team, rank);
-    *out = request;
-    return TERN_OK;
-}
-
-tern_status tern_send_init(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
-{
-    return make_send(ctx, TERN_REQUEST_SEND, rank, tag, buf, len, out);
-}
-
-tern_status tern_ssend_init(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
-{
-    return make_send(ctx, TERN_REQUEST_SSEND, rank, tag, buf, len, out);
-}
-
 static tern_status make_recv(tern_ctx *ctx, const struct wish *wish, void *buf, size_t size, tern_request **out,
                              const char *what)
 {
@@ -367,23 +331,15 @@ struct probing {
     tern_ctx              *ctx;
     struct tern_match_name name;
     uint64_t               care;
-    bool                   take;
-    struct tern_message   *found;
+    struct tern_message  **found; /* NULL: the message stays stored */
     tern_message_info      info;
     const char            *what;
 };
 
-/* Poll for a matching message. Returns TERN_PENDING if there is none. */
+/* Look for a matching message. Returns TERN_PENDING if there is none. */
 static tern_status look(struct probing *p)
 {
-    struct tern_op_seen seen;
-    tern_status         st = tern_op_tagged_find(p->ctx, &p->name, p->care, &seen, p->take ? &p->found : NULL);
-
-    if (st == TERN_OK)
-        p->info = (tern_message_info){ .source = tern_core_team_rank(p->ctx->team, seen.source),
-                                       .tag = (int64_t)seen.tag,
-                                       .len = seen.len };
-    return st;
+    return tern_op_tagged_find(p->ctx, &p->name, p->care, &p->info, p->found);
 }
 
 static tern_status probe_poll(void *arg)
@@ -406,31 +362,26 @@ static void probe_describe(void *arg, char *text, size_t size)
     snprintf(text, size, "%s waits for a message", p->what);
 }
 
-static tern_status probe(tern_ctx *ctx, const struct wish *wish, tern_deadline deadline, struct probing *p)
+/* found: NULL for a probe that leaves the message stored. */
+static tern_status probe(tern_ctx *ctx, const struct wish *wish, tern_deadline deadline, tern_message **found,
+                         tern_message_info *info, const char *what)
 {
-    struct tern_wait wait = { .poll = probe_poll, .describe = probe_describe, .arg = p, .deadline = deadline };
+    struct probing   p = { .ctx = ctx, .care = (uint64_t)wish->mask, .found = found, .what = what };
+    struct tern_wait wait = { .poll = probe_poll, .describe = probe_describe, .arg = &p, .deadline = deadline };
     tern_status      st;
 
     if (!ctx)
-        return is_null(p->what);
-    if ((st = check_wish(ctx, wish, p->what)) < 0)
+        return tern_api_null(what);
+    if ((st = check_wish(ctx, wish, what)) < 0)
         return st;
-    p->ctx = ctx;
-    p->name = (struct tern_match_name){
+    if (found && !ctx->tagged && !tern_op_request_make(ctx)) /* the context must have tagged state from now on */
+        return no_memory(what);
+    p.name = (struct tern_match_name){
         .scope = ctx->team->group->id, .tag = tag_of(wish), .source = source_of(ctx, wish), .class = class_of(wish)
     };
-    p->care = (uint64_t)wish->mask;
     tern_core_ctx_progress(ctx);
-    st = look(p);
-    return st == TERN_PENDING ? tern_core_wait(&wait) : st;
-}
-
-static tern_status plain_probe(tern_ctx *ctx, const struct wish *wish, tern_deadline deadline, tern_message_info *info,
-                               const char *what)
-{
-    struct probing p = { .what = what };
-    tern_status    st = probe(ctx, wish, deadline, &p);
-
+    if ((st = look(&p)) == TERN_PENDING)
+        st = tern_core_wait(&wait);
     if (st == TERN_OK && info)
         *info = p.info;
     return st;
@@ -438,43 +389,29 @@ static tern_status plain_probe(tern_ctx *ctx, const struct wish *wish, tern_dead
 
 tern_status tern_probe(tern_ctx *ctx, int source, int64_t tag, tern_deadline deadline, tern_message_info *info)
 {
-    return plain_probe(ctx, &(struct wish){ source, tag, EVERY_BIT }, deadline, info, "tern_probe");
+    return probe(ctx, &(struct wish){ source, tag, EVERY_BIT }, deadline, NULL, info, "tern_probe");
 }
 
 tern_status tern_probe_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, tern_deadline deadline,
                               tern_message_info *info)
 {
-    return plain_probe(ctx, &(struct wish){ source, tag, mask }, deadline, info, "tern_probe_masked");
-}
-
-static tern_status matched_probe(tern_ctx *ctx, const struct wish *wish, tern_deadline deadline, tern_message **out,
-                                 tern_message_info *info, const char *what)
-{
-    struct probing p = { .what = what, .take = true };
-    tern_status    st;
-
-    if (!ctx || !out)
-        return is_null(what);
-    if (!ctx->tagged && !tern_op_request_make(ctx)) /* the context must have tagged state from now on */
-        return no_memory(what);
-    if ((st = probe(ctx, wish, deadline, &p)) != TERN_OK)
-        return st;
-    *out = p.found;
-    if (info)
-        *info = p.info;
-    return TERN_OK;
+    return probe(ctx, &(struct wish){ source, tag, mask }, deadline, NULL, info, "tern_probe_masked");
 }
 
 tern_status tern_mprobe(tern_ctx *ctx, int source, int64_t tag, tern_deadline deadline, tern_message **out,
                         tern_message_info *info)
 {
-    return matched_probe(ctx, &(struct wish){ source, tag, EVERY_BIT }, deadline, out, info, "tern_mprobe");
+    if (!out)
+        return tern_api_null("tern_mprobe");
+    return probe(ctx, &(struct wish){ source, tag, EVERY_BIT }, deadline, out, info, "tern_mprobe");
 }
 
 tern_status tern_mprobe_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, tern_deadline deadline,
                                tern_message **out, tern_message_info *info)
 {
-    return matched_probe(ctx, &(struct wish){ source, tag, mask }, deadline, out, info, "tern_mprobe_masked");
+    if (!out)
+        return tern_api_null("tern_mprobe_masked");
+    return probe(ctx, &(struct wish){ source, tag, mask }, deadline, out, info, "tern_mprobe_masked");
 }
 
 static tern_status start_mrecv(tern_message **message, void *buf, size_t size, bool waits, tern_request **out,
@@ -483,12 +420,15 @@ static tern_status start_mrecv(tern_message **message, void *buf, size_t size, b
     struct tern_request *request;
 
     if (!message || !*message || !out || (!buf && size > 0))
-        return is_null(what);
+        return tern_api_null(what);
     if (!(request = tern_op_request_new((*message)->ctx, TERN_REQUEST_RECV)))
         return no_memory(what);
     request->buffer = buf;
     request->size = size;
-    tern_op_tagged_start_mrecv(request, *message, waits);
+    if (!tern_op_tagged_start_mrecv(request, *message, waits)) {
+        tern_op_request_drop(request);
+        return no_memory(what);
+    }
     *message = NULL;
     *out = request;
     return TERN_OK;

@@ -87,7 +87,7 @@ void tern_core_ctx_close(struct tern_ctx *ctx)
     release_ops(&ctx->outstanding);
     release_ops(&ctx->held);
     if (ctx->tagged)
-        ctx->tagged->close(ctx);
+        tern_op_tagged_ops.close(ctx);
     tern_base_pool_close(&ctx->ops);
     free(ctx);
 }
@@ -112,7 +112,7 @@ void tern_core_ctx_attend(struct tern_ctx *ctx)
     bool again;
 
     if (ctx->tagged)
-        ctx->tagged->advance(ctx);
+        tern_op_tagged_ops.advance(ctx);
     else
         /* acquire: deaths. Pairs with tern_core_job_mark_dead(). */
         (void)atomic_exchange_explicit(&ctx->attention, false, memory_order_acquire);
@@ -168,7 +168,7 @@ struct drain {
 
 static tern_status tagged_retire(struct tern_ctx *ctx)
 {
-    return ctx->tagged ? ctx->tagged->retire(ctx) : TERN_OK;
+    return ctx->tagged ? tern_op_tagged_ops.retire(ctx) : TERN_OK;
 }
 
 static tern_status drain_poll(void *arg)
@@ -195,7 +195,7 @@ static void drain_describe(void *arg, char *text, size_t size)
     else if (tern_core_ctx_has_outstanding(drain->ctx))
         drain->ctx->engine->describe(drain->ctx->engine, op, sizeof(op));
     else if ((tagged = drain->retires && drain->ctx->tagged && !drain->ctx->inline_unflushed))
-        drain->ctx->tagged->describe(drain->ctx, op, sizeof(op));
+        tern_op_tagged_ops.describe(drain->ctx, op, sizeof(op));
     snprintf(text, size, "%s waits %s%s", drain->what, tagged ? "" : "for a ", op);
 }
 

@@ -25,8 +25,8 @@ struct tern_ctx_engine {
     void (*close)(struct tern_ctx_engine *engine);
 };
 
-/* The state that a higher layer keeps with a context: that layer's struct begins with this one. */
-struct tern_ctx_tagged {
+/* What the tagged layer does for a context that has tagged state; op/tagged/tagged.c defines it. */
+struct tern_ctx_tagged_ops {
     /* Called after the attention flag was set: advance the waiting operations. The context's thread. */
     void (*advance)(struct tern_ctx *ctx);
     /* The context is about to be closed. Returns TERN_OK: nothing is outstanding, and nothing can start any more.
@@ -35,9 +35,10 @@ struct tern_ctx_tagged {
     tern_status (*retire)(struct tern_ctx *ctx);
     /* Write what is outstanding. */
     void (*describe)(const struct tern_ctx *ctx, char *text, size_t size);
-    /* The context is closed: free this state. */
+    /* The context is closed: free its tagged state. */
     void (*close)(struct tern_ctx *ctx);
 };
+extern const struct tern_ctx_tagged_ops tern_op_tagged_ops;
 
 struct tern_ctx {
     struct tern_ctx_head    head;
@@ -54,7 +55,7 @@ struct tern_ctx {
     bool                    inline_unflushed; /* inline payload of notifications may not be in its destination yet */
     tern_status             failed;           /* the first error of an implicit operation since the last quiet */
     char                    failed_op[120];
-    struct tern_ctx_tagged *tagged; /* op/tagged/tagged.h; NULL: none */
+    struct tern_tagged     *tagged; /* op/tagged/request.h; NULL: none */
     /* The tagged layer asks for its advance, or a rank has died. Any thread sets it. */
     _Atomic bool            attention;
     struct tern_ctx        *next, **link; /* on the job's list */

@@ -35,7 +35,7 @@ static void receive_all(size_t len, tern_request **sends)
 /* Returns the number of receives that the helper thread serves. */
 static unsigned helped(void)
 {
-    return atomic_load(&((struct tern_tagged *)TERN_WORLD->tagged)->wishes);
+    return atomic_load(&TERN_WORLD->tagged->wishes);
 }
 
 static void ask(size_t size, unsigned want)
@@ -61,7 +61,7 @@ int main(void)
     int           waits = 0;
 
     OK(tern_init());
-    least = (size_t)tern_op_tagged_eager_max();
+    least = (size_t)tern_op_tagged_eager_max;
     data = job_new(2 * (least + 1));
     send_all(least, sends);
     OK(tern_request_wait_all(sends, (size_t)tern_size(), tern_deadline_in(60), NULL, NULL)); /* eager */

@@ -6,7 +6,7 @@
  * private functions.
  */
 /* clang-format off: the file under test comes before cmocka.h, which takes one of its names */
-#include "op/tagged/rndv.c"
+#include "op/tagged/rndv_assist.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,6 +25,7 @@ static struct scene {
     struct tern_ctx        ctx, engine_ctx;
     struct tern_engine     engine;
     struct tern_request    request;
+    struct tern_tagged_op  op;
     struct tern_work_split share;
     unsigned char          buffer[WANT];
     unsigned               gets;
@@ -51,12 +52,14 @@ static int begin(void **state)
     s.ctx.engine = (struct tern_ctx_engine *)&s.engine;
     s.request.ctx = &s.ctx;
     s.request.buffer = s.buffer;
-    s.request.want = s.request.size = WANT;
-    s.request.fetched = FETCHED;
-    s.request.chunk = CHUNK;
-    s.request.opened = s.request.taken = FETCHED / CHUNK;
-    s.request.part.path = &path;
-    s.request.split = &s.share;
+    s.request.size = WANT;
+    s.op.request = &s.request;
+    s.op.want = WANT;
+    s.op.fetched = FETCHED;
+    s.op.chunk = CHUNK;
+    s.op.opened = s.op.taken = FETCHED / CHUNK;
+    s.op.part.path = &path;
+    s.op.split = &s.share;
     return 0;
 }
 
@@ -64,7 +67,7 @@ static void sound_pieces(void **state)
 {
     (void)state;
     for (uint64_t piece = FETCHED / CHUNK; piece < 11; piece++)
-        share_copy(&s.request, piece);
+        split_copy(&s.op, piece);
     assert_int_equal(s.gets, 10);
     assert_int_equal(s.request.status, TERN_OK);
 }
@@ -75,7 +78,7 @@ static void pieces_that_are_none(void **state)
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         begin(state);
-        share_copy(&s.request, bad[i]);
+        split_copy(&s.op, bad[i]);
         assert_int_equal(s.gets, 0);
         assert_int_equal(s.request.status, TERN_ERR_LINK);
     }
@@ -87,8 +90,8 @@ static void pieces_without_end(void **state)
     unsigned n = 0;
 
     (void)state;
-    while (!has_failed(&s.request) && n++ < 1000)
-        share_copy(&s.request, 5);
+    while (!tern_op_tagged_has_failed(&s.op) && n++ < 1000)
+        split_copy(&s.op, 5);
     assert_true(n < 20);
     assert_int_equal(s.request.status, TERN_ERR_LINK);
 }

@@ -11,7 +11,7 @@
 /* Handlers that Tern reserves for itself: their ids start at TERN_AM_HANDLERS. */
 #define TERN_OP_AM_RESERVED 16
 #define TERN_OP_AM_FIN TERN_AM_HANDLERS          /* FIN of a tagged message: op/tagged/send.c */
-#define TERN_OP_AM_ASSIST (TERN_AM_HANDLERS + 1) /* ASSIST, which asks a sender to copy: op/tagged/rndv_assist.c */
+#define TERN_OP_AM_ASSIST (TERN_AM_HANDLERS + 1) /* ASSIST, which asks a sender to copy: op/tagged/rndv_assist_send.c */
 #define TERN_OP_AM_IDS (TERN_AM_HANDLERS + TERN_OP_AM_RESERVED)
 
 /* The message that a handler is processing. */

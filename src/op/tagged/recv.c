@@ -13,63 +13,76 @@
 #include "core/message.h"
 #include "op/trigger/helper.h"
 #include "op/tagged/tagged.h"
-#include "op/tagged/decode.h"
 
 /* bytes per stored message in addition to its data */
 #define OVERHEAD (sizeof(struct tern_message) + sizeof(struct tern_match_arrival))
 
-struct tern_match           tern_op_tagged_match;
-static uint64_t             kept_bytes;
-static struct tern_message *probed; /* all messages that matched probes hold */
-static bool                 leaving;
+struct tern_match       tern_op_tagged_match;
+uint64_t                tern_op_tagged_kept_bytes;
+static struct tern_list probed; /* all messages that matched probes hold */
+static bool             leaving;
 
 /* ---- delivering ---- */
 
-static inline void copy(unsigned char *to, const unsigned char *from, size_t len)
-{
-    if (TERN_LIKELY(len == sizeof(uint64_t)))
-        memcpy(to, from, sizeof(uint64_t));
-    else if (len > 0)
-        memcpy(to, from, len);
-}
-
-/* Deliver a message to a receive. The caller holds the lock, and the receive is not posted any more. */
-static inline void deliver(struct tern_request *request, const struct tern_tagged_arrival *arrived)
-{
-    request->source = arrived->name.source;
-    request->tag = arrived->name.tag;
-    request->len = arrived->len;
-    request->status = TERN_UNLIKELY(arrived->len > request->size) ? TERN_ERR_TRUNCATED : TERN_OK;
-    copy(request->buffer, arrived->data, arrived->bytes < request->size ? arrived->bytes : request->size);
-    if (TERN_LIKELY(arrived->id == 0)) {
-        tern_op_request_end(request, request->status);
-        return;
-    }
-    request->phase = TERN_REQUEST_MATCHED;
-    request->id = arrived->id;
-    request->handle = arrived->handle;
-    request->fetched = arrived->bytes;
-    tern_op_request_matched(request);
-}
-
-/* Unbind a matched receive. A persistent receive stays bound. */
-static inline void unbind(struct tern_request *request)
-{
-    if (request->persistent)
-        return;
-    tern_op_match_unbind(&tern_op_tagged_match, &request->match.request);
-    request->bound = false;
-}
-
 void tern_op_tagged_unpost(struct tern_request *request)
 {
+    if (!request->bound)
+        return;
     if (request->match.request.turn != 0)
         tern_op_match_withdraw(&tern_op_tagged_match, &request->match.request);
     tern_op_match_unbind(&tern_op_tagged_match, &request->match.request);
     request->bound = false;
 }
 
+/* Withdraw a posted receive that a message has matched. A persistent receive stays bound. */
+static inline void withdraw(struct tern_request *request)
+{
+    tern_op_match_withdraw(&tern_op_tagged_match, &request->match.request);
+    if (request->persistent)
+        return;
+    tern_op_match_unbind(&tern_op_tagged_match, &request->match.request);
+    request->bound = false;
+}
+
+/* Deliver a message to a receive, which is not posted any more when this returns true. Returns false, with no effect,
+ * if there is no memory. The caller holds the lock. */
+static bool deliver(struct tern_request *request, const struct tern_tagged_arrival *arrived)
+{
+    struct tern_tagged_op *op = NULL;
+    uint64_t               bytes = arrived->bytes < request->size ? arrived->bytes : request->size;
+
+    if (arrived->id != 0 && !(op = tern_op_tagged_op_new(request, false)))
+        return false;
+    if (request->match.request.turn != 0)
+        withdraw(request);
+    else if (!request->persistent)
+        tern_op_tagged_unpost(request);
+    request->source = arrived->name.source;
+    request->tag = arrived->name.tag;
+    request->len = arrived->len;
+    request->status = TERN_UNLIKELY(arrived->len > request->size) ? TERN_ERR_TRUNCATED : TERN_OK;
+    if (bytes > 0)
+        memcpy(request->buffer, arrived->data, bytes);
+    if (!op) {
+        tern_op_request_end(request, request->status);
+        return true;
+    }
+    op->id = arrived->id;
+    op->handle = arrived->handle;
+    op->fetched = arrived->bytes;
+    tern_op_tagged_matched(op);
+    return true;
+}
+
 /* ---- unexpected messages ---- */
+
+/* Send a FIN with an error to a sender, if it waits for one, because its message will not be received. Returns false if
+ * the FIN cannot be sent now. */
+static bool reject(const struct tern_tagged_arrival *arrived)
+{
+    return arrived->id == 0 ||
+           tern_op_tagged_send_fin_now(arrived->name.source, arrived->id, TERN_ERR_PEER) != TERN_AGAIN;
+}
 
 /* Store a message that matches no receive. Returns false if there is no space. The caller holds the lock. */
 static __attribute__((noinline)) bool store_unexpected(const struct tern_tagged_arrival *arrived)
@@ -78,26 +91,23 @@ static __attribute__((noinline)) bool store_unexpected(const struct tern_tagged_
     struct tern_message *message;
 
     if (leaving) /* a sender that waits for a FIN must not wait forever */
-        return arrived->id == 0 ||
-               tern_op_tagged_send_fin_now(arrived->name.source, arrived->id, TERN_ERR_PEER) != TERN_AGAIN;
+        return reject(arrived);
     /* Messages from dead ranks are always stored, like their notifications (op/notify/notify.c). */
-    if (kept_bytes > 0 && !tern_core_job_lost(arrived->name.source) &&
-        need > tern_opt.msg_keep - (kept_bytes < tern_opt.msg_keep ? kept_bytes : tern_opt.msg_keep))
+    if (tern_op_tagged_kept_bytes > 0 && !tern_core_job_lost(arrived->name.source) &&
+        need > tern_opt.msg_keep -
+                   (tern_op_tagged_kept_bytes < tern_opt.msg_keep ? tern_op_tagged_kept_bytes : tern_opt.msg_keep))
         return false;
     if (!(message = malloc(sizeof(*message) + arrived->bytes)))
         return false;
-    *message = (struct tern_message){ .name = arrived->name,
-                                      .len = arrived->len,
-                                      .id = arrived->id,
-                                      .handle = arrived->handle,
-                                      .bytes = arrived->bytes };
+    message->arrived = *arrived;
+    message->arrived.data = message->data;
     if (arrived->bytes > 0)
         memcpy(message->data, arrived->data, arrived->bytes);
     if (!tern_op_match_keep(&tern_op_tagged_match, arrived->name, (uint64_t)(uintptr_t)message)) {
         free(message);
         return false;
     }
-    kept_bytes += need;
+    tern_op_tagged_kept_bytes += need;
     return true;
 }
 
@@ -106,7 +116,7 @@ static __attribute__((noinline)) bool receive_any(int from, const unsigned char 
 {
     struct tern_tagged_arrival arrived;
     struct tern_match_request *request = NULL;
-    bool                       alone, taken = true;
+    bool                       alone, taken;
 
     if (TERN_UNLIKELY(!tern_op_tagged_decode(head, data, len, &arrived)))
         tern_core_message_protocol_error(from, "a tagged message");
@@ -116,13 +126,8 @@ static __attribute__((noinline)) bool receive_any(int from, const unsigned char 
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
     if (TERN_LIKELY(!leaving)) /* a message matched during tern_finalize would not be fetched any more */
         request = tern_op_match_find(&tern_op_tagged_match, arrived.name.scope, arrived.name.tag, arrived.name.source);
-    if (TERN_LIKELY(request != NULL)) {
-        tern_op_match_withdraw(&tern_op_tagged_match, request);
-        unbind((struct tern_request *)request);
-        deliver((struct tern_request *)request, &arrived);
-    } else {
-        taken = store_unexpected(&arrived);
-    }
+    taken =
+        TERN_LIKELY(request != NULL) ? deliver((struct tern_request *)request, &arrived) : store_unexpected(&arrived);
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
     if (TERN_UNLIKELY(!taken))
         tern_core_message_full(TERN_CHANNEL_TAGGED, true);
@@ -148,164 +153,140 @@ bool tern_op_tagged_receive(int from, const unsigned char *head, const unsigned 
         tern_base_biased_unlock(&tern_op_tagged_lock, alone);
         return receive_any(from, head, data, len);
     }
-    tern_op_match_withdraw(&tern_op_tagged_match, &request->match.request);
-    unbind(request);
+    withdraw(request);
     request->source = from;
     request->tag = tag;
     request->len = bytes;
-    copy(request->buffer, head + wire_tagged_at(false), bytes);
+    if (TERN_LIKELY(bytes == sizeof(uint64_t)))
+        memcpy(request->buffer, head + wire_tagged_at(false), sizeof(uint64_t));
+    else if (bytes > 0)
+        memcpy(request->buffer, head + wire_tagged_at(false), bytes);
     tern_op_request_end(request, TERN_OK);
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
     return true;
 }
 
+static struct tern_message *message_of(const struct tern_match_arrival *arrival)
+{
+    return (struct tern_message *)(uintptr_t)arrival->bytes;
+}
+
 /* Remove a stored message from the table. The caller holds the lock and then owns the message. */
 static struct tern_message *unstore(struct tern_match_arrival *arrival)
 {
-    struct tern_message *message = (struct tern_message *)(uintptr_t)arrival->bytes;
+    struct tern_message *message = message_of(arrival);
 
     tern_op_match_drop(&tern_op_tagged_match, arrival);
-    kept_bytes -= OVERHEAD + message->bytes;
+    tern_op_tagged_kept_bytes -= OVERHEAD + message->arrived.bytes;
     return message;
-}
-
-static void deliver_stored(struct tern_request *request, struct tern_message *message)
-{
-    struct tern_tagged_arrival arrived = { .name = message->name,
-                                           .len = message->len,
-                                           .id = message->id,
-                                           .handle = message->handle,
-                                           .data = message->data,
-                                           .bytes = message->bytes };
-
-    deliver(request, &arrived);
-    free(message);
 }
 
 /* ---- receives ---- */
 
-/* Called when space was freed: messages that were refused may be accepted now. */
-static void has_room(void)
+/* Match a bound receive with the oldest stored message that it accepts, or post it. Returns false if there is no
+ * memory. The caller holds the lock. */
+static bool match_or_post(struct tern_request *request)
 {
-    tern_core_message_full(TERN_CHANNEL_TAGGED, false);
+    struct tern_match_request *asks = &request->match.request;
+    struct tern_match_arrival *arrival = tern_op_tagged_match.kept > 0 ? tern_op_match_oldest(asks) : NULL;
+
+    if (!arrival)
+        tern_op_match_post(&tern_op_tagged_match, asks);
+    else if (deliver(request, &message_of(arrival)->arrived))
+        free(unstore(arrival));
+    else
+        return false;
+    return true;
 }
 
-/* Count a receive in wishes, so that it makes progress while the program computes. The caller holds the lock. */
-static void wish(struct tern_request *request)
+/* Start a receive with a message that a matched probe holds, or, if message is NULL, with any message. helped: the
+ * helper thread serves the receive. Returns false if there is no memory; then the request is not active. */
+static bool start(struct tern_request *request, struct tern_message *message, bool helped)
 {
-    struct tern_tagged *tagged = (struct tern_tagged *)request->ctx->tagged;
+    bool alone = tern_base_biased_lock(&tern_op_tagged_lock), started;
 
-    request->watched = request->wished = true;
-    atomic_store_explicit(&tagged->wishes, atomic_load_explicit(&tagged->wishes, memory_order_relaxed) + 1,
-                          memory_order_relaxed); /* relaxed: tern_op_helper_wake() orders it */
+    tern_op_request_set(request, TERN_REQUEST_ACTIVE);
+    tern_op_request_wish(request, helped);
+    if (message)
+        started = deliver(request, &message->arrived);
+    else
+        started =
+            (request->bound || (request->bound = tern_op_match_bind(&tern_op_tagged_match, &request->match.request,
+                                                                    tern_op_request_name(request)))) &&
+            match_or_post(request);
+    if (started && message)
+        tern_base_list_remove(&message->node);
+    if (!started) {
+        tern_op_request_wish(request, false);
+        tern_op_tagged_unpost(request);
+        tern_op_request_set(request, TERN_REQUEST_IDLE);
+    }
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    if (helped)
+        tern_op_helper_wake();
+    return started;
 }
 
 bool tern_op_tagged_start_recv(struct tern_request *request, bool waits)
 {
-    struct tern_match_request *asks = &request->match.request;
-    bool                       helped =
-        TERN_UNLIKELY(!waits && request->size > tern_op_tagged_eager_max()) && tern_op_tagged_has_helper(request->ctx);
-    bool                       alone = tern_base_biased_lock(&tern_op_tagged_lock);
-    struct tern_match_arrival *arrival;
+    bool helped =
+        TERN_UNLIKELY(!waits && request->size > tern_op_tagged_eager_max) && tern_op_tagged_has_helper(request->ctx);
 
-    if (!request->bound &&
-        !(request->bound = tern_op_match_bind(&tern_op_tagged_match, asks, tern_op_request_name(request)))) {
-        tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    if (!start(request, NULL, helped))
         return false;
-    }
-    request->phase = TERN_REQUEST_POSTED;
-    atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
-    if (helped)
-        wish(request);
-    if (tern_op_tagged_match.kept > 0 && (arrival = tern_op_match_oldest(asks))) {
-        unbind(request);
-        deliver_stored(request, unstore(arrival));
-    } else {
-        tern_op_match_post(&tern_op_tagged_match, asks);
-    }
-    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
-    if (helped)
-        tern_op_helper_wake();
     tern_op_tagged_posted(request);
     return true;
 }
 
-void tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_message *message, bool waits)
+bool tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_message *message, bool waits)
 {
-    bool helped = !waits && message->handle.size > 0 && tern_op_tagged_has_helper(request->ctx);
-    bool alone = tern_base_biased_lock(&tern_op_tagged_lock);
-
-    *message->link = message->next;
-    if (message->next)
-        message->next->link = message->link;
-    request->match.tag = message->name.tag;
-    request->peer = message->name.source;
+    request->match.tag = message->arrived.name.tag;
+    request->peer = message->arrived.name.source;
     request->class = 0;
-    atomic_store_explicit(&request->state, TERN_REQUEST_ACTIVE, memory_order_relaxed); /* the lock orders it */
-    if (helped)
-        wish(request);
-    deliver_stored(request, message);
-    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
-    if (helped)
-        tern_op_helper_wake();
+    if (!start(request, message, !waits && message->arrived.handle.size > 0 && tern_op_tagged_has_helper(request->ctx)))
+        return false;
+    free(message);
+    return true;
 }
 
 /* ---- probes ---- */
 
-/* Move a stored message to a matched probe of the context. The caller holds the lock. */
-static struct tern_message *hold_for_probe(struct tern_ctx *ctx, struct tern_match_arrival *arrival)
-{
-    struct tern_message *message = unstore(arrival);
-
-    message->ctx = ctx;
-    message->next = probed;
-    message->link = &probed;
-    if (message->next)
-        message->next->link = &message->next;
-    probed = message;
-    return message;
-}
-
-/* Look for a stored message that matches; at least one is stored. The caller holds the lock. */
-static tern_status find(struct tern_ctx *ctx, const struct tern_match_name *name, uint64_t care,
-                        struct tern_op_seen *seen, struct tern_message **out)
+tern_status tern_op_tagged_find(struct tern_ctx *ctx, const struct tern_match_name *name, uint64_t care,
+                                tern_message_info *info, struct tern_message **out)
 {
     struct tern_match_bits     bits = { .tag = name->tag, .care = care };
-    struct tern_match_arrival *arrival;
+    struct tern_match_arrival *arrival = NULL;
+    bool alone = tern_base_biased_lock(&tern_op_tagged_lock), some = tern_op_tagged_match.kept > 0;
+    bool bound = some && tern_op_match_bind(&tern_op_tagged_match, &bits.request, *name);
 
-    if (!tern_op_match_bind(&tern_op_tagged_match, &bits.request, *name))
-        return tern_base_fail(TERN_ERR_NOMEM, "no memory to look for a message");
-    if ((arrival = tern_op_match_oldest(&bits.request)))
-        *seen = (struct tern_op_seen){ .source = arrival->name.source,
-                                       .tag = arrival->name.tag,
-                                       .len = ((const struct tern_message *)(uintptr_t)arrival->bytes)->len };
-    if (arrival && out)
-        *out = hold_for_probe(ctx, arrival);
-    tern_op_match_unbind(&tern_op_tagged_match, &bits.request);
-    return arrival ? TERN_OK : TERN_PENDING;
-}
-
-tern_status tern_op_tagged_find(struct tern_ctx *ctx, const struct tern_match_name *name, uint64_t care,
-                                struct tern_op_seen *seen, struct tern_message **out)
-{
-    bool        alone = tern_base_biased_lock(&tern_op_tagged_lock);
-    tern_status st = tern_op_tagged_match.kept > 0 ? find(ctx, name, care, seen, out) : TERN_PENDING;
-
+    if (bound && (arrival = tern_op_match_oldest(&bits.request)))
+        *info = (tern_message_info){ .source = tern_core_team_rank(ctx->team, arrival->name.source),
+                                     .tag = (int64_t)arrival->name.tag,
+                                     .len = message_of(arrival)->arrived.len };
+    if (arrival && out) {
+        *out = unstore(arrival);
+        (*out)->ctx = ctx;
+        tern_base_list_push(&probed, &(*out)->node);
+    }
+    if (bound)
+        tern_op_match_unbind(&tern_op_tagged_match, &bits.request);
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
-    if (st == TERN_OK && out)
-        has_room();
-    return st;
+    if (arrival && out)
+        tern_core_message_full(TERN_CHANNEL_TAGGED, false); /* messages that were refused may be accepted now */
+    if (some && !bound)
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory to look for a message");
+    return arrival ? TERN_OK : TERN_PENDING;
 }
 
 bool tern_op_tagged_has_probed(const struct tern_ctx *ctx)
 {
-    bool                       alone = tern_base_biased_lock(&tern_op_tagged_lock);
-    const struct tern_message *message = probed;
+    bool alone = tern_base_biased_lock(&tern_op_tagged_lock), some = false;
 
-    while (message && message->ctx != ctx)
-        message = message->next;
+    TERN_LIST_EACH(const struct tern_message, message, &probed, node) {
+        some |= message->ctx == ctx;
+    }
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
-    return message != NULL;
+    return some;
 }
 
 bool tern_op_tagged_senders_dead(const struct tern_ctx *ctx, const struct tern_match_name *name)
@@ -326,58 +307,36 @@ bool tern_op_tagged_deserted(const struct tern_ctx *ctx, const struct tern_match
     return !tern_core_team_has_sent(ctx->team, TERN_CHANNEL_TAGGED);
 }
 
-uint64_t tern_op_tagged_unexpected_bytes(void)
-{
-    return kept_bytes; /* a hint, for reports */
-}
-
 /* ---- setup and shutdown ---- */
 
 void tern_op_tagged_recv_open(void)
 {
     tern_op_match_open(&tern_op_tagged_match);
     leaving = false;
-    kept_bytes = 0;
-    probed = NULL;
-}
-
-void tern_op_tagged_refuse(void)
-{
-    bool alone = tern_base_biased_lock(&tern_op_tagged_lock);
-
-    leaving = true;
-    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
-    has_room();
-}
-
-/* Send a FIN with an error to the sender of a message that will not be received. Returns false if it cannot be sent
- * now. */
-static bool reject(const struct tern_message *message)
-{
-    return message->id == 0 ||
-           tern_op_tagged_send_fin_now(message->name.source, message->id, TERN_ERR_PEER) != TERN_AGAIN;
+    tern_op_tagged_kept_bytes = 0;
+    tern_base_list_init(&probed);
 }
 
 bool tern_op_tagged_forget(void)
 {
-    bool                 alone, all = true;
-    struct tern_message *message;
+    bool alone, all = true;
 
-    if (tern_op_tagged_match.kept == 0 && !probed)
-        return true;
     if (!tern_core_message_hold()) /* no thread is delivering now, so FINs can be sent */
         return false;
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    leaving = true;
     while (all && tern_op_tagged_match.oldest)
-        if ((all = reject((struct tern_message *)(uintptr_t)tern_op_tagged_match.oldest->bytes)))
+        if ((all = reject(&message_of(tern_op_tagged_match.oldest)->arrived)))
             free(unstore(tern_op_tagged_match.oldest));
-    while (all && (message = probed))
-        if ((all = reject(message))) {
-            probed = message->next;
-            free(message);
-        }
+    TERN_LIST_EACH(struct tern_message, message, &probed, node) {
+        if (!all || !(all = reject(&message->arrived)))
+            break;
+        tern_base_list_remove(&message->node);
+        free(message);
+    }
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
     tern_core_message_release();
+    tern_core_message_full(TERN_CHANNEL_TAGGED, false); /* messages that were refused are dropped now */
     return all;
 }
 

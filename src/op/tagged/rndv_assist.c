@@ -1,4 +1,5 @@
-/* rndv_assist.c: sender-assisted copy of a long message.
+/* rndv_assist.c: rendezvous with the sender's assistance: both ranks copy a long message. This file is the receiver's
+ * part, rndv_assist_send.c the sender's.
  *
  * The receiver of an RTS fetches the data. If both ranks have a core of their own, the receiver also sends an ASSIST to
  * the sender. The receiver opens pieces of the message (base/work_split.h), as many as may be in flight, and copies
@@ -9,249 +10,281 @@
  *
  * If the receiver's buffer is in a region that the sender reaches by stores, the sender's copy is much faster than a
  * copy through the kernel. In this case the receiver always sends an ASSIST, the sender helps even while it has
- * receives of its own, and the receiver leaves the copy to the sender as long as the sender makes progress (rndv.c).
- * Large amounts of data are copied with non-temporal stores.
+ * receives of its own, and the receiver leaves the copy to the sender as long as the sender makes progress.
  *
  * An ASSIST is an internal active message on the reply channel, on which the FIN of the message follows. The receiver
  * sends the FIN after all pieces that the sender has taken have landed. While there are pieces with the split's key to
  * take, the send is therefore not complete and its buffer is unchanged.
  */
-#include "base/bits.h"
-#include "base/log.h"
-#include "base/sanitize.h"
-#include "base/nt_copy.h"
+#include <sched.h>
+
+#include "base/clock.h"
+#include "base/options.h"
 #include "boot/bell.h"
-#include "core/links.h"
 #include "core/message.h"
 #include "core/region.h"
-#include "op/am/am.h"
 #include "op/tagged/tagged.h"
-#include "op/wire.h"
 
-#define AT_ONCE 8 /* pieces of one message to copy before other work is polled */
-/* Bytes: beyond this total, little of the data is still in a cache when the receiver reads it. */
-#define FLOOD (8u << 20)
-#define ARGS 4
+#define PAGE 4096u            /* granularity of copies by the kernel */
+#define LEAST_SPLIT 32768u    /* bytes: smaller messages are not split with the sender */
+#define PATIENCE 1000000000ll /* ns: how long stop() waits */
+#define ABSENT 50000ll        /* ns without a store after which the sender is assumed to be outside of Tern calls */
+#define UNASKED 16u           /* number of messages before such a sender is waited for again */
 
-tern_status tern_op_tagged_send_assist(int rank, uint64_t id, unsigned split, uint32_t key)
+/* ---- setting up a work split ---- */
+
+/* bit set of this rank's work splits that no message uses */
+static _Atomic uint32_t free_splits = UINT32_MAX >> (32 - TERN_LINK_SPLITS);
+
+struct tern_work_split *tern_op_tagged_splits(int rank, int peer)
 {
-    const uint32_t args[ARGS] = { (uint32_t)id, (uint32_t)(id >> 32), split, key };
-    tern_status    st;
-
-    if (!tern_core_message_hold())
-        return TERN_AGAIN;
-    st = tern_op_am_send_short(NULL, rank, TERN_OP_AM_ASSIST, args, ARGS);
-    tern_core_message_release();
-    return st;
+    return tern_core_ops_to(peer)->inject->work_splits(tern_core_link_to(peer), rank);
 }
 
-/* ---- incoming ASSISTs ---- */
-
-static void set_assists(struct tern_tagged *tagged, uint32_t assists)
+static unsigned split_index(const struct tern_tagged_op *op)
 {
-    atomic_store_explicit(&tagged->assists, assists, memory_order_relaxed); /* relaxed: the lock orders it */
+    return (unsigned)(op->split - tern_op_tagged_splits(tern_job.boot.rank, op->request->source));
 }
 
-static uint32_t assists_of(const struct tern_tagged *tagged)
+/* Allocate a work split; NULL: all are in use. */
+static struct tern_work_split *split_alloc(int source)
 {
-    return atomic_load_explicit(&tagged->assists, memory_order_relaxed);
+    uint32_t seen = atomic_load_explicit(&free_splits, memory_order_relaxed);
+
+    do {
+        if (seen == 0)
+            return NULL;
+        /* acquire: the previous owner's use of the split. Pairs with split_free(). */
+    } while (!atomic_compare_exchange_weak_explicit(&free_splits, &seen, seen & (seen - 1), memory_order_acquire,
+                                                    memory_order_relaxed));
+    return tern_op_tagged_splits(tern_job.boot.rank, source) + __builtin_ctz(seen);
 }
 
-static uint64_t arg_of(const struct tern_work_split *split, unsigned i)
+static void split_free(struct tern_tagged_op *op)
 {
-    /* relaxed: the delivery of the message orders it */
-    return atomic_load_explicit(&split->args[i], memory_order_relaxed);
+    /* release: this thread's use of the split before the next owner's. Pairs with split_alloc(). */
+    atomic_fetch_or_explicit(&free_splits, 1u << split_index(op), memory_order_release);
+    op->split = NULL;
 }
 
-/* Remember an ASSIST, if there is space and its values are plausible. The values of a split that is in use for another
- * message by now are not. */
-static void accept(struct tern_request *request, struct tern_work_split *split, uint32_t key)
+/* The number of bytes that may be in flight. */
+static uint64_t split_window(void)
 {
-    struct tern_tagged       *tagged = (struct tern_tagged *)request->ctx->tagged;
-    uint32_t                  n = assists_of(tagged);
-    struct tern_tagged_assist assist = { .request = request,
-                                         .split = split,
-                                         .key = key,
-                                         .addr = arg_of(split, TERN_SPLIT_ADDR),
-                                         .size = arg_of(split, TERN_SPLIT_SIZE),
-                                         .probe = arg_of(split, TERN_SPLIT_PROBE),
-                                         .piece = arg_of(split, TERN_SPLIT_PIECE) };
-
-    if (n == TERN_LINK_SPLITS || assist.size > request->size || assist.piece == 0)
-        return;
-    tagged->assist_bytes = (n > 0 ? tagged->assist_bytes : 0) + assist.size;
-    tagged->assist[n] = assist;
-    set_assists(tagged, n + 1);
-    atomic_store_explicit(&request->ctx->attention, true, memory_order_relaxed); /* the lock orders it */
+    return (uint64_t)tern_opt.msg_window * tern_opt.msg_chunk;
 }
 
-static void on_assist(const tern_am_event *event, void *user)
+/* Whether the buffer is in a region that this rank allocated, so that a sender that has the region can fill it by
+ * stores. */
+static bool is_stored(const struct tern_tagged_op *op)
 {
-    int                         rank = event->source;
-    const struct tern_link_ops *ops = tern_core_ops_to(rank);
-    struct tern_request        *request;
-    bool                        alone;
+    struct tern_ctx          *ctx = tern_op_tagged_engine(op->request->ctx)->ctx;
+    const struct tern_region *region =
+        tern_op_tagged_region(ctx, tern_job.boot.rank, (uint64_t)(uintptr_t)op->request->buffer, op->want);
 
-    (void)user;
-    if (event->nargs != ARGS || event->request || event->args[2] >= TERN_LINK_SPLITS || !ops->inject)
-        tern_core_message_protocol_error(rank, "an invitation to copy a tagged message");
-    tern_base_order_after(&tern_op_tagged_lock); /* pairs with tern_base_order_before() in the sending thread */
-    alone = tern_base_biased_lock(&tern_op_tagged_lock);
-    if ((request = tern_op_tagged_sent(rank, event->args[0] | (uint64_t)event->args[1] << 32)))
-        accept(request, ops->inject->work_splits(tern_core_link_to(rank), rank) + event->args[2], event->args[3]);
-    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    return region && region->part[tern_job.boot.rank].mem_kind != TERN_MEM_PRIVATE &&
+           region->part[op->request->source].base;
 }
 
-void tern_op_tagged_assist_end(struct tern_request *request)
+/* Whether the sender should copy too: the message is long enough, the link supports it, and the sender has a core of
+ * its own. If this rank has long sends outstanding, other ranks are busy with those, and only a copy by stores is worth
+ * it. */
+static bool is_split(const struct tern_tagged_op *op)
 {
-    struct tern_tagged *tagged = (struct tern_tagged *)request->ctx->tagged;
-
-    for (uint32_t i = 0, n = assists_of(tagged); i < n; i++) {
-        if (tagged->assist[i].request == request) {
-            tagged->assist[i] = tagged->assist[n - 1];
-            set_assists(tagged, n - 1);
-            return;
-        }
-    }
+    return op->want - op->fetched >= LEAST_SPLIT && split_window() >= 2 * PAGE && tern_opt.msg_piece > 0 &&
+           op->attached && op->part.path->instant && op->request->source != tern_job.boot.rank &&
+           tern_job.ops[op->part.link]->inject && tern_job.spin_ns > 0 &&
+           (op->stored || atomic_load_explicit(&tern_op_tagged_awaiting_fin, memory_order_relaxed) == 0);
 }
 
-/* Copy entry i of assist[]. Returns false if there are no more. */
-static bool assist_at(struct tern_tagged *tagged, uint32_t i, struct tern_tagged_assist *out)
+static struct tern_tagged_peer *flow_of(const struct tern_tagged_op *op)
 {
-    bool alone = tern_base_biased_lock(&tern_op_tagged_lock), some = i < assists_of(tagged);
-
-    if (some) {
-        *out = tagged->assist[i];
-        out->flood = tagged->assist_bytes > FLOOD;
-    }
-    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
-    return some;
+    return &op->request->ctx->tagged->peer[op->request->source];
 }
 
-static void decline(const struct tern_tagged_assist *assist)
+/* Pieces are counted from the beginning of the message, whatever came with the RTS. */
+bool tern_op_tagged_split(struct tern_tagged_op *op)
 {
-    bool alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    static _Atomic uint32_t keys;
+    uint64_t                args[TERN_SPLIT_ARGS], left = op->want - op->fetched, piece;
 
-    tern_op_tagged_assist_end(assist->request);
-    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    op->stored = is_stored(op);
+    if (!is_split(op) || !(op->split = split_alloc(op->request->source)))
+        return false;
+    piece = tern_opt.msg_piece < left / 4 ? tern_opt.msg_piece : left / 4;
+    piece = piece < split_window() / 2 ? piece : split_window() / 2;
+    op->chunk = piece > PAGE ? piece & ~(uint64_t)(PAGE - 1) : PAGE;
+    op->opened = op->taken = op->fetched / op->chunk;
+    if (op->stored && flow_of(op)->absent > 0)
+        flow_of(op)->absent--;
+    args[TERN_SPLIT_ADDR] = (uint64_t)(uintptr_t)op->request->buffer;
+    args[TERN_SPLIT_SIZE] = op->want;
+    args[TERN_SPLIT_PROBE] = (uint64_t)(uintptr_t)&tern_link_probe;
+    args[TERN_SPLIT_PIECE] = op->chunk;
+    tern_base_split_begin(op->split, atomic_fetch_add_explicit(&keys, 1, memory_order_relaxed), args);
+    return true;
 }
 
 /* ---- copying ---- */
 
-static void copy_nt(const struct tern_xfer *xfer, unsigned char *there)
+static uint64_t split_pieces(const struct tern_tagged_op *op)
 {
-    tern_base_nt_copy(there, xfer->local, xfer->len);
+    return (op->want + op->chunk - 1) / op->chunk;
 }
 
-/* Copy a piece that was taken. The send does not complete before the piece has landed. */
-static tern_status copy(struct tern_lane *lane, const struct tern_tagged_assist *assist,
-                        const struct tern_link_part *part, uint64_t piece)
+/* The number of pieces that the sender has taken and that may not have landed yet. No pieces may be open. */
+static uint64_t split_in_flight(const struct tern_tagged_op *op)
 {
-    uint64_t         pieces = assist->size / assist->piece + (assist->size % assist->piece > 0);
-    uint64_t         at = piece * assist->piece;
-    struct tern_xfer xfer = { .part = part, .what = "put of a tagged message" };
-
-    if (piece >= pieces)
-        return tern_base_fail(TERN_ERR_LINK, "rank %d opened a piece of a message that the message has not",
-                              part->rank);
-    xfer.offset = assist->addr - part->addr + at;
-    xfer.local = (unsigned char *)assist->request->buffer + at;
-    xfer.len = assist->size - at < assist->piece ? assist->size - at : assist->piece;
-    xfer.visit = part->base && assist->flood ? copy_nt : NULL;
-    return part->path->start(lane, &xfer, NULL);
+    return op->opened - op->taken - tern_base_split_completed(op->split);
 }
 
-/* Returns whether any piece was copied. */
-static bool copy_some(struct tern_lane *lane, const struct tern_tagged_assist *assist,
-                      const struct tern_link_part *part)
+/* Send an ASSIST. Returns false if there is no space or another thread is delivering. */
+static bool send_assist(const struct tern_tagged_op *op)
 {
+    const uint32_t args[TERN_ASSIST_ARGS] = { (uint32_t)op->id, (uint32_t)(op->id >> 32), split_index(op),
+                                              atomic_load_explicit(&op->split->key, memory_order_relaxed) };
+    tern_status    st;
+
+    if (!tern_core_message_hold())
+        return false;
+    st = tern_op_am_send_short(NULL, op->request->source, TERN_OP_AM_ASSIST, args, TERN_ASSIST_ARGS);
+    tern_core_message_release();
+    return st == TERN_OK;
+}
+
+/* Record that the sender was asked to store, or has stored. */
+static void split_asked(struct tern_tagged_op *op)
+{
+    op->seen = tern_base_split_helper_end(op->split);
+    flow_of(op)->asked = tern_base_now();
+}
+
+/* Open as many pieces as may be in flight, and send an ASSIST or ring the sender's bell. Returns false if the sender's
+ * pieces in flight already fill the window. */
+static bool split_open(struct tern_tagged_op *op)
+{
+    uint64_t most = split_window() / op->chunk, away = split_in_flight(op);
+    uint64_t left = split_pieces(op) - op->opened;
+    uint64_t count = most > away ? most - away : 0;
+
+    count = count < left ? count : left;
+    count = count < TERN_SPLIT_MAX ? count : TERN_SPLIT_MAX;
+    if (count == 0)
+        return false;
+    tern_base_split_open(op->split, op->opened, (unsigned)count);
+    op->opened += count;
+    if (op->assist_sent)
+        tern_boot_wake(tern_core_job_slot(op->request->source));
+    else
+        op->assist_sent = send_assist(op);
+    split_asked(op);
+    return true;
+}
+
+/* Whether to leave the copy to the sender, whose stores are several times as fast as this rank's copy through the
+ * kernel. This holds as long as the sender keeps storing for this context. A sender that did not respond is not waited
+ * for again until it has stored something or has sent UNASKED more messages. */
+static bool split_is_left(struct tern_tagged_op *op)
+{
+    struct tern_tagged_peer *flow = flow_of(op);
+
+    if (op->seen != tern_base_split_helper_end(op->split)) {
+        split_asked(op);
+        flow->absent = 0;
+    }
+    if (flow->absent == 0 && tern_base_now() - flow->asked > ABSENT)
+        flow->absent = UNASKED;
+    return flow->absent == 0;
+}
+
+/* Copy one piece. The piece number comes from memory that the sender can write, so it is checked: only pieces of the
+ * message are fetched, and no more of them than the message has. */
+static void split_copy(struct tern_tagged_op *op, uint64_t piece)
+{
+    uint64_t pieces = split_pieces(op), at, end;
+    bool     sound = piece < pieces && op->taken < pieces;
+
+    at = sound ? piece * op->chunk : 0;
+    end = at + op->chunk < op->want ? at + op->chunk : op->want;
+    at = at > op->fetched ? at : op->fetched;
+    op->taken++;
+    if (sound && at < end)
+        tern_op_tagged_fail(op, tern_op_tagged_get(op, at, end - at));
+    else
+        tern_op_tagged_fail(op, tern_base_fail(TERN_ERR_LINK,
+                                               "rank %d changed which pieces of its message are left to copy",
+                                               op->request->source));
+}
+
+/* Copy pieces, and open more. Returns true if no more can be done: all pieces are open and taken, the sender's pieces
+ * fill the window, or the receive has failed. */
+static bool split_pump(struct tern_tagged_op *op)
+{
+    bool     again = false;
     uint64_t piece;
-    unsigned n = 0;
 
-    while (n < AT_ONCE && tern_base_split_take_back(assist->split, assist->key, &piece)) {
-        tern_base_split_complete(assist->split, copy(lane, assist, part, piece));
-        tern_boot_wake(tern_core_job_slot(part->rank)); /* the receiver may be waiting only for this */
-        n++;
+    while (!tern_op_tagged_has_failed(op)) {
+        bool yield = op->stored && tern_base_split_left(op->split) && split_is_left(op);
+
+        if (!yield && tern_base_split_take_front(op->split, &piece)) {
+            split_copy(op, piece);
+            if (!op->stored)
+                continue;
+            yield = true; /* storing for other ranks takes precedence over this copy */
+        }
+        if (!yield && op->opened == split_pieces(op))
+            break;
+        if (yield || again) {
+            tern_core_message_keep_awake(); /* no bell will ring for the rest */
+            return false;
+        }
+        if (!split_open(op))
+            break;
+        again = true;
     }
-    return n > 0;
+    return true;
 }
 
-/* The receiver's memory, if it is in a region that this rank reaches by stores; otherwise NULL. */
-static const struct tern_link_part *stored_part(struct tern_ctx *ctx, const struct tern_tagged_assist *assist)
+/* The data has landed if all pieces have, including those of the sender. If the receive has failed, only the sender's
+ * pieces must land. */
+static bool fetch(struct tern_tagged_op *op)
 {
-    int                          rank = assist->request->peer;
-    const struct tern_region    *region = tern_core_region_find(ctx, rank, assist->addr);
-    const struct tern_link_part *part = region ? &region->part[rank] : NULL;
-
-    return part && part->path && part->path->instant && part->base &&
-                   tern_base_covers(part->size, assist->addr - part->addr, assist->size)
-               ? part
-               : NULL;
-}
-
-/* Copy through the kernel. Returns whether any piece was copied. */
-static bool assist_by_kernel(struct tern_ctx *ctx, const struct tern_tagged_assist *assist)
-{
-    int                    rank = assist->request->peer;
-    unsigned               link = tern_job.peer_link[rank];
-    struct tern_mem_handle handle = { .region = WIRE_TAGGED_OWN,
-                                      .addr = assist->addr,
-                                      .size = assist->size,
-                                      .probe = assist->probe,
-                                      .mem_kind = TERN_MEM_PRIVATE,
-                                      .pid = atomic_load(&tern_core_job_slot(rank)->pid) };
-    struct tern_link_part  part = { .rank = rank,
-                                    .link = link,
-                                    .size = handle.size,
-                                    .addr = handle.addr,
-                                    .mem_kind = handle.mem_kind,
-                                    .region = handle.region,
-                                    .pid = handle.pid };
-    bool                   any;
-
-    if (tern_core_links_attach(link, &handle, "", &part) != TERN_OK || !part.path->instant) {
-        decline(assist);
+    if (!op->split)
+        return true;
+    if (!split_pump(op))
         return false;
+    if (tern_op_tagged_has_failed(op))
+        op->opened -= tern_base_split_close(op->split); /* so that no more are started */
+    if (split_in_flight(op) > 0 || (!tern_op_tagged_has_failed(op) && op->opened < split_pieces(op))) {
+        if (!tern_core_job_lost(op->request->source))
+            return false;
+        tern_op_tagged_fail(op, tern_base_fail(TERN_ERR_PEER, "rank %d is gone", op->request->source));
     }
-    any = copy_some(ctx->lane[link], assist, &part);
-    tern_job.ops[link]->detach(tern_job.link[link], &part);
-    return any;
+    /* relaxed: split_in_flight() orders it */
+    tern_op_tagged_fail(op, atomic_load_explicit(&op->split->status, memory_order_relaxed));
+    split_free(op);
+    return true;
 }
 
-/* Whether this rank has receives of long messages, which take precedence: two ranks that copy for each other through
- * the kernel are slower than two ranks that copy for themselves. */
-static bool is_occupied(const struct tern_ctx *ctx)
+/* Make sure that the sender does not write to the buffer any more, before the program gets it back. A sender copies the
+ * pieces that it has taken at once, so the wait is short; but the sender may be stopped, so the wait is bounded. */
+static void stop(struct tern_tagged_op *op)
 {
-    const struct tern_tagged *tagged = (const struct tern_tagged *)ctx->tagged;
+    int64_t until;
 
-    return atomic_load_explicit(&tagged->wishes, memory_order_relaxed) > 0 || /* a hint */
-           (ctx->engine && tern_op_engine_busy((const struct tern_engine *)ctx->engine) > 0);
+    if (op->split) {
+        until = tern_base_now() + PATIENCE;
+        op->opened -= tern_base_split_close(op->split);
+        while (split_in_flight(op) > 0 && !tern_core_job_lost(op->request->source) && tern_base_now() < until)
+            sched_yield();
+        if (split_in_flight(op) == 0) /* otherwise the split is never reused */
+            split_free(op);
+        op->split = NULL;
+    }
+    tern_op_tagged_detach(op);
 }
 
-static bool assist_one(struct tern_ctx *ctx, const struct tern_tagged_assist *assist)
-{
-    const struct tern_link_part *part;
-
-    if (!tern_base_split_has_work(assist->split, assist->key))
-        return false;
-    if ((part = stored_part(ctx, assist)))
-        return copy_some(ctx->lane[part->link], assist, part);
-    return !is_occupied(ctx) && assist_by_kernel(ctx, assist);
-}
-
-void tern_op_tagged_assist(struct tern_ctx *ctx)
-{
-    struct tern_tagged       *tagged = (struct tern_tagged *)ctx->tagged;
-    struct tern_tagged_assist assist;
-    bool                      any = false;
-
-    for (uint32_t i = 0; assist_at(tagged, i, &assist); i++)
-        any |= assist_one(ctx, &assist);
-    if (any)
-        tern_core_message_keep_awake(); /* no bell will ring for the rest */
-}
-
-void tern_op_tagged_assist_open(void)
-{
-    tern_op_am_register(TERN_OP_AM_ASSIST, on_assist, NULL);
-}
+const struct tern_tagged_protocol tern_tagged_assist = { .name = "rendezvous with the sender's assistance",
+                                                         .send = tern_op_tagged_send_rts,
+                                                         .revoke = tern_op_tagged_conceal,
+                                                         .fetch = fetch,
+                                                         .stop = stop };

@@ -1,0 +1,244 @@
+/* request.c: the life of a request, and the operations of requests that did not complete at once. See request.h. */
+#include "op/tagged/tagged.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct tern_biased_lock tern_op_tagged_lock;
+_Atomic uint32_t        tern_op_tagged_awaiting_fin;
+
+/* ---- operations ---- */
+
+/* All operations; guarded by the lock. The lower half of the id of an operation is its index here; the upper half
+ * distinguishes successive uses. */
+static struct tern_tagged_op **table;
+static uint32_t                count;
+static struct tern_list        unused = TERN_LIST_INIT(unused);
+
+static void set_awaiting_fin(uint32_t sends)
+{
+    /* relaxed: a hint for readers without the lock */
+    atomic_store_explicit(&tern_op_tagged_awaiting_fin, sends, memory_order_relaxed);
+}
+
+/* Add one more operation to the table, whose space is a power of two. Returns NULL if there is no memory. */
+static struct tern_list *op_make(void)
+{
+    struct tern_tagged_op **wider = table, *op = calloc(1, sizeof(*op));
+
+    if (op && (count & (count - 1)) == 0)
+        wider = realloc(table, (count > 0 ? 2 * count : 1) * sizeof(struct tern_tagged_op *));
+    if (!op || !wider) {
+        free(op);
+        return NULL;
+    }
+    table = wider;
+    op->index = count;
+    table[count++] = op;
+    return &op->node;
+}
+
+struct tern_tagged_op *tern_op_tagged_op_new(struct tern_request *request, bool wants_fin)
+{
+    struct tern_list      *node = tern_base_list_pop(&unused);
+    struct tern_tagged_op *op;
+
+    if (!node && !(node = op_make()))
+        return NULL;
+    op = TERN_LIST_ITEM(node, struct tern_tagged_op, node);
+    *op = (struct tern_tagged_op){ .request = request, .index = op->index, .use = op->use + 1 };
+    op->use += op->use == 0; /* 0 is not a valid id */
+    tern_base_list_init(&op->node);
+    if (wants_fin) {
+        op->id = (uint64_t)op->use << 32 | op->index;
+        set_awaiting_fin(tern_op_tagged_awaiting_fin + 1);
+    }
+    request->op = op;
+    request->ctx->tagged->ops++;
+    return op;
+}
+
+void tern_op_tagged_op_free(struct tern_tagged_op *op)
+{
+    if (op->request->kind != TERN_REQUEST_RECV && op->id != 0)
+        set_awaiting_fin(tern_op_tagged_awaiting_fin - 1);
+    op->request->ctx->tagged->ops--;
+    op->request->op = NULL;
+    op->request = NULL;
+    tern_base_list_remove(&op->node);
+    tern_base_list_push(&unused, &op->node);
+}
+
+struct tern_tagged_op *tern_op_tagged_op_find(int rank, uint64_t id)
+{
+    struct tern_tagged_op *op = (uint32_t)id < count ? table[(uint32_t)id] : NULL;
+
+    return op && op->request && op->id == id && !op->queued && op->request->kind != TERN_REQUEST_RECV &&
+                   op->request->peer == rank
+               ? op
+               : NULL;
+}
+
+/* ---- the life of a request ---- */
+
+void tern_op_request_wish(struct tern_request *request, bool wished)
+{
+    struct tern_tagged *tagged = request->ctx->tagged;
+
+    if (wished == ((request->watch & TERN_REQUEST_WISHED) != 0))
+        return;
+    request->watch ^= TERN_REQUEST_WISHED;
+    /* relaxed: a hint for the helper thread; tern_op_helper_wake() orders it */
+    atomic_store_explicit(&tagged->wishes,
+                          atomic_load_explicit(&tagged->wishes, memory_order_relaxed) + (wished ? 1 : UINT32_MAX),
+                          memory_order_relaxed);
+}
+
+void tern_op_request_end_watched(struct tern_request *request, tern_status status)
+{
+    tern_op_request_wish(request, false);
+    request->status = status;
+    if (request->watch & TERN_REQUEST_EVENT) {
+        request->record->status = status;
+        __atomic_store_n(&request->record->done, true, __ATOMIC_RELEASE); /* pairs with tern_core_event_done() */
+    }
+    request->watch &= TERN_REQUEST_ORPHAN;
+    /* release: the source, tag, length and data of the message. Pairs with tern_op_request_state(). */
+    atomic_store_explicit(&request->state, TERN_REQUEST_DONE, memory_order_release);
+}
+
+/* Whether the request is a receive that is not matched yet. The caller holds the lock. */
+static bool is_posted(const struct tern_request *request)
+{
+    return request->kind == TERN_REQUEST_RECV && !request->op && tern_op_request_state(request) == TERN_REQUEST_ACTIVE;
+}
+
+/* Withdraw a receive that is not matched, or a send whose FIN has not arrived, and complete the request. The caller
+ * holds the lock. */
+static void undo(struct tern_request *request, tern_status status)
+{
+    if (request->op)
+        tern_op_tagged_unsend(request->op);
+    else
+        tern_op_tagged_unpost(request);
+    tern_op_request_end(request, status);
+}
+
+bool tern_op_request_take_back(struct tern_request *request, tern_status status)
+{
+    bool waits = is_posted(request) || (request->op && request->op->queued);
+
+    if (waits)
+        undo(request, status);
+    return waits;
+}
+
+bool tern_op_request_cancel(struct tern_request *request)
+{
+    bool alone = tern_base_biased_lock(&tern_op_tagged_lock),
+         cancelled = tern_op_request_take_back(request, TERN_ERR_CANCELLED);
+
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    return cancelled;
+}
+
+void tern_op_request_abandon(struct tern_request *request)
+{
+    bool alone = tern_base_biased_lock(&tern_op_tagged_lock);
+
+    if (tern_op_request_state(request) == TERN_REQUEST_DONE || tern_op_request_take_back(request, TERN_ERR_CANCELLED))
+        tern_op_request_drop(request);
+    else
+        request->watch |= TERN_REQUEST_ORPHAN;
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+}
+
+void tern_op_request_free(struct tern_request *request)
+{
+    bool alone = tern_base_biased_lock(&tern_op_tagged_lock);
+
+    tern_op_tagged_unpost(request);
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    tern_op_request_drop(request);
+}
+
+static void describe_record(const struct tern_op *record, char *text, size_t size)
+{
+    snprintf(text, size, "%s of a tagged message, rank %d of the job", record->scratch[0] ? "receive" : "send",
+             (int)record->scratch[1]);
+}
+
+static const struct tern_op_kind record_kind = { .describe = describe_record };
+
+bool tern_op_request_event(struct tern_request *request, tern_event *event)
+{
+    bool alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    bool active = tern_op_request_state(request) == TERN_REQUEST_ACTIVE;
+
+    *event = TERN_EVENT_INIT;
+    if (active && !(request->watch & TERN_REQUEST_EVENT) &&
+        (request->record = tern_core_op_new(request->ctx, &record_kind, NULL))) {
+        request->record->scratch[0] = request->kind == TERN_REQUEST_RECV;
+        request->record->scratch[1] = (uint64_t)request->peer;
+        request->watch |= TERN_REQUEST_EVENT;
+    }
+    if (request->watch & TERN_REQUEST_EVENT) {
+        request->record->events++;
+        *event = tern_core_event_make(request->record, false);
+    }
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    return !active || event->pending;
+}
+
+void tern_op_request_describe(const struct tern_request *request, char *text, size_t size)
+{
+    char                   source[24] = "any rank", tag[40] = "any tag";
+    struct tern_match_name name = tern_op_request_name(request);
+    bool                   recv = request->kind == TERN_REQUEST_RECV;
+    bool                   alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    const char            *progress = recv ? "for which none has come" : "which was not received yet";
+
+    if (request->op && (recv || request->op->queued))
+        progress = recv ? "whose data is being fetched" : "for which there is no room";
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    if (!recv || !tern_op_match_any_source(&name))
+        snprintf(source, sizeof(source), "rank %d", name.source);
+    if (!recv || name.class >= TERN_MATCH_BITS || !(name.class & TERN_MATCH_ANY_TAG))
+        snprintf(tag, sizeof(tag), "tag %" PRIu64 "%s", name.tag,
+                 recv && name.class >= TERN_MATCH_BITS ? " in some bits" : "");
+    snprintf(text, size,
+             "%s %s of the job a message of %" PRIu64 " bytes%s with %s, %s; %" PRIu64 " bytes of others are kept",
+             recv ? "to receive from" : "to send to", source, request->size, recv ? " at most" : "", tag, progress,
+             tern_op_tagged_kept_bytes);
+}
+
+bool tern_op_request_hopeless(struct tern_request *request)
+{
+    struct tern_match_name name;
+    bool                   recv = request->kind == TERN_REQUEST_RECV, alone, hopeless;
+
+    if (TERN_LIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) == 0))
+        return false;
+    name = tern_op_request_name(request);
+    if (recv ? !tern_op_tagged_deserted(request->ctx, &name)
+             : !tern_core_job_lost(request->peer) || tern_core_message_has_from(request->peer, TERN_CHANNEL_REPLY))
+        return false;
+    alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    if ((hopeless = recv ? is_posted(request) : request->op && !request->op->queued)) {
+        request->source = recv ? -1 : request->source;
+        undo(request, TERN_ERR_PEER);
+    }
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    return hopeless;
+}
+
+void tern_op_tagged_op_close(void)
+{
+    tern_base_list_init(&unused);
+    while (count > 0)
+        free(table[--count]);
+    free(table);
+    table = NULL;
+    set_awaiting_fin(0);
+}
