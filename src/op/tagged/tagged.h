@@ -49,7 +49,8 @@ struct tern_message {
 
 /* tern_op_tagged_open starts to accept messages; it is called before the rank joins the job. tern_op_tagged_joined is
  * called after that, and determines the eager limit. tern_op_tagged_leave drops all further messages, because the
- * program is about to leave the job, and waits until all sends have been handed to the link. tern_op_tagged_close frees the remaining memory after the rank has left. */
+ * program is about to leave the job, and waits until all sends have been handed to the link. tern_op_tagged_close frees
+ * the remaining memory after the rank has left. */
 void        tern_op_tagged_open(void);
 void        tern_op_tagged_joined(void);
 tern_status tern_op_tagged_leave(void);
