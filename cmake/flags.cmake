@@ -18,6 +18,7 @@ endif()
 
 add_library(tern_flags INTERFACE)
 target_include_directories(tern_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+target_compile_definitions(tern_flags INTERFACE _GNU_SOURCE)
 target_compile_options(tern_flags INTERFACE
     -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes)
 target_link_libraries(tern_flags INTERFACE Threads::Threads)

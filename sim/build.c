@@ -1,5 +1,4 @@
 /* build.c: creating a network: memory, cables, nodes and workers. */
-#define _GNU_SOURCE 1
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

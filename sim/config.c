@@ -4,7 +4,6 @@
  * Everything is generated from config.def. Constraints between several parameters are checked by the code that uses
  * them: the topology (topology.c) and the traffic (traffic.c).
  */
-#define _GNU_SOURCE 1
 #include "config.h"
 
 #include <ctype.h>

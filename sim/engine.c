@@ -6,7 +6,6 @@
  * spans, and all workers wait for each other at a barrier after each span. The results therefore depend neither on the
  * order in which workers run nor on their number.
  */
-#define _GNU_SOURCE 1
 #include "engine.h"
 
 #include <sched.h>

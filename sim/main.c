@@ -1,5 +1,4 @@
 /* main.c: the command line of tern-sim. */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>

@@ -1,5 +1,4 @@
 /* packet.c: the pool of packets. */
-#define _GNU_SOURCE 1
 #include "packet.h"
 
 #include <errno.h>

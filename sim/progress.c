@@ -2,7 +2,6 @@
  * has not become steady, the end is unknown; the bar then extends to max_cycles and says so. The line is drawn at most
  * five times per second.
  */
-#define _GNU_SOURCE 1
 #include "progress.h"
 
 #include <stdio.h>

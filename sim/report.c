@@ -1,5 +1,4 @@
 /* report.c: the numbers of a result, and a summary as text. */
-#define _GNU_SOURCE 1
 #include "report.h"
 
 #include <math.h>

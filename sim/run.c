@@ -9,7 +9,6 @@
  *     checked separately, because a few slow receivers can fill the network with less than a thousandth of its
  *     traffic, and for a long time their surplus is visible only here.
  */
-#define _GNU_SOURCE 1
 #include "run.h"
 
 #include <math.h>

@@ -5,7 +5,6 @@
  *   source destination [weight]   a flow; a source draws among its flows by weight (1 where none is given)
  * A node without a flow sends nothing.
  */
-#define _GNU_SOURCE 1
 #include "traffic.h"
 
 #include <errno.h>

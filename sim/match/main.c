@@ -1,6 +1,5 @@
 /* main.c: tern-match: search for match bits with which the network could execute a rendezvous alone, and print what was
  * found. */
-#define _GNU_SOURCE 1
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>

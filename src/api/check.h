@@ -1,6 +1,5 @@
 /* check.h: the checks that every call on a rank's part of a region begins with. */
-#ifndef TERN_API_CHECK_H
-#define TERN_API_CHECK_H
+#pragma once
 
 #include <tern/rma.h>
 
@@ -25,5 +24,3 @@ tern_status tern_api_opts(const tern_ctx *ctx, const tern_opts *opts, const char
 
 /* Whether the rank of the part can be notified, which requires that it is in the region's team. */
 bool tern_api_notifies(const struct tern_link_part *part, int rank, const char *what);
-
-#endif

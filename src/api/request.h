@@ -1,6 +1,5 @@
 /* request.h: functions that the calls on tagged messages share with those on requests. */
-#ifndef TERN_API_REQUEST_H
-#define TERN_API_REQUEST_H
+#pragma once
 
 #include "op/tagged/tagged.h"
 
@@ -13,5 +12,3 @@ tern_status tern_api_send_refused(tern_status st, const struct tern_request *req
 
 /* Report that every rank that could send a matching message is dead. */
 tern_status tern_api_deserted(const struct tern_match_name *name, const char *what);
-
-#endif

@@ -1,6 +1,5 @@
 /* shape.h: the checks of calls with noncontiguous data, for transfers and accumulates. */
-#ifndef TERN_API_SHAPE_H
-#define TERN_API_SHAPE_H
+#pragma once
 
 #include <tern/acc.h>
 #include <tern/shape.h>
@@ -30,5 +29,3 @@ tern_status tern_api_shape_go(const struct tern_api_call *call, struct tern_shap
 
 /* acc.c: check that all elements of an accumulate are whole and properly aligned. */
 tern_status tern_api_acc_check(const struct tern_api_call *call, const struct tern_shape *shape);
-
-#endif

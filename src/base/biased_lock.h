@@ -6,8 +6,7 @@
  * section, and its plain store shows that, or it will see that the bias is revoked. From then on all threads acquire
  * the lock with atomic instructions.
  */
-#ifndef TERN_BASE_BIASED_LOCK_H
-#define TERN_BASE_BIASED_LOCK_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -78,5 +77,3 @@ static inline void tern_base_biased_unlock(struct tern_biased_lock *lock, bool b
 {
     atomic_store_explicit(biased ? &lock->biased : &lock->held, false, memory_order_release);
 }
-
-#endif

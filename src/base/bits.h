@@ -1,6 +1,5 @@
 /* bits.h: small, error-prone arithmetic functions. */
-#ifndef TERN_BASE_BITS_H
-#define TERN_BASE_BITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ static inline uint64_t tern_base_get_le(const uint8_t *at, size_t bytes)
         value |= (uint64_t)at[i] << 8 * i;
     return value;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * list is a sequence of blobs, each with a head of four bytes: the number and the length. A blob is only ever appended,
  * so a reader that has loaded the length of the list may read that many bytes while the writer appends. The reader
  * trusts nothing in a list that another process has written. */
-#ifndef TERN_BASE_BLOB_H
-#define TERN_BASE_BLOB_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ size_t tern_base_blob_add(unsigned char *list, size_t size, size_t used, uint16_
 /* Return the blob with the number in a list of used bytes, and its length; NULL: there is none, or the list is
  * malformed. */
 const unsigned char *tern_base_blob_find(const unsigned char *list, size_t used, uint16_t number, size_t *len);
-
-#endif

@@ -1,6 +1,5 @@
 /* chaos.c: strict parsing of the option TERN_CHAOS. Every setting has a name, a range and a default, and may be given
  * at most once. */
-#define _GNU_SOURCE 1
 #include "base/chaos.h"
 
 #include <stddef.h>

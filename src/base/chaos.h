@@ -3,8 +3,7 @@
  * The text is a list such as seed=7,delay=64,kill=2@1000, or the word "on" for all defaults. The launcher reads the
  * text to report mistakes before it starts any rank; the chaos link reads it to apply the settings.
  */
-#ifndef TERN_BASE_CHAOS_H
-#define TERN_BASE_CHAOS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ struct tern_chaos {
 /* Parse the text into *out. Returns TERN_OK, or TERN_ERR_ARG with a detail that names the mistake and the allowed
  * values; *out is then unchanged. */
 tern_status tern_base_chaos_parse(const char *text, struct tern_chaos *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* clock.c: the monotonic clock, read through the vDSO: no system call. It is the same for all processes of a node, so
  * that deadlines and ages can be compared between ranks.
  */
-#define _GNU_SOURCE 1
 #include "base/clock.h"
 
 #include <time.h>

@@ -1,6 +1,5 @@
 /* clock.h: monotonic time in nanoseconds, and deadlines that do not overflow. */
-#ifndef TERN_BASE_CLOCK_H
-#define TERN_BASE_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <tern/job.h>
@@ -21,5 +20,3 @@ static inline void tern_base_relax(void)
     __asm__ volatile("" ::: "memory");
 #endif
 }
-
-#endif

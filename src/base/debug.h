@@ -1,12 +1,9 @@
 /* debug.h: a constant that tells whether this is a debug build. Code that only debug builds execute is still compiled
  * and checked in all builds. */
-#ifndef TERN_BASE_DEBUG_H
-#define TERN_BASE_DEBUG_H
+#pragma once
 
 #ifdef NDEBUG
 #define TERN_BASE_DEBUG 0
 #else
 #define TERN_BASE_DEBUG 1
-#endif
-
 #endif

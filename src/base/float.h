@@ -4,8 +4,7 @@
  * (round to nearest, with subnormal numbers), whichever thread computes it. Exceptions that occur during the
  * computation set the thread's flags as usual. On architectures that are not listed below, the mode is not changed.
  */
-#ifndef TERN_BASE_FLOAT_H
-#define TERN_BASE_FLOAT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -61,5 +60,4 @@ static inline void tern_base_float_leave(uint64_t was)
     (void)was;
 }
 
-#endif
 #endif

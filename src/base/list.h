@@ -3,8 +3,7 @@
  * A list is a struct tern_list that an owner embeds as the head, and one that each item embeds as its node. The list is
  * circular: an empty head points at itself, and so does a node that is on no list, so that removing a node twice is
  * harmless. A head used with tern_base_list_append and tern_base_list_pop is a FIFO queue. Lists have no lock. */
-#ifndef TERN_BASE_LIST_H
-#define TERN_BASE_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@ static inline struct tern_list *tern_base_list_pop(struct tern_list *list)
     tern_base_list_remove(first);
     return first;
 }
-
-#endif

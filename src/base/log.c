@@ -4,7 +4,6 @@
  * program, and a pipe accepts up to PIPE_BUF (4096) bytes atomically. A line that standard error does not accept is
  * dropped, because logging must never stop a job.
  */
-#define _GNU_SOURCE 1
 #include "base/log.h"
 
 #include <errno.h>

@@ -1,8 +1,7 @@
 /* log.h: messages for the user. Each line has the form "tern: rank R: text" and goes to standard error in one write, so
  * that the lines of different ranks never mix. The option TERN_LOG selects the level.
  */
-#ifndef TERN_BASE_LOG_H
-#define TERN_BASE_LOG_H
+#pragma once
 
 enum tern_log_level { TERN_LOG_ERROR, TERN_LOG_WARN, TERN_LOG_NOTE, TERN_LOG_DEBUG };
 
@@ -14,5 +13,3 @@ void tern_base_log_set_rank(int rank);
 
 /* Write one line, truncated to 1023 bytes. Preserves errno. Any thread may call this. */
 void tern_base_log(enum tern_log_level level, const char *format, ...) __attribute__((cold, format(printf, 2, 3)));
-
-#endif

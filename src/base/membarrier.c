@@ -1,5 +1,4 @@
 /* membarrier.c: see membarrier.h. A barrier of a supported and registered kind cannot fail. */
-#define _GNU_SOURCE
 #include "base/membarrier.h"
 
 #include <linux/membarrier.h>

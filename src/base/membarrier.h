@@ -1,7 +1,6 @@
 /* membarrier.h: memory barriers that the kernel executes on behalf of other threads, so that the frequent side of a
  * protocol needs no fence. */
-#ifndef TERN_BASE_MEMBARRIER_H
-#define TERN_BASE_MEMBARRIER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ bool tern_base_membarrier_register_global(void);
  * registered processes. */
 void tern_base_membarrier_private(void);
 void tern_base_membarrier_global(void);
-
-#endif

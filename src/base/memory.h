@@ -1,6 +1,5 @@
 /* memory.h: how much memory this process can still allocate, and which limit applies. */
-#ifndef TERN_BASE_MEMORY_H
-#define TERN_BASE_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ struct tern_memory_room tern_base_memory_room(const char *root);
 
 /* Return the bytes of free and unreserved huge pages of the given size; 0 if there are none. */
 uint64_t tern_base_memory_huge(const char *root, uint64_t page);
-
-#endif

@@ -28,8 +28,7 @@
  * consumer's load comes before the barrier, its store to begun is visible after the barrier; if the load comes after
  * the barrier, it sees the claim. If the kernel lacks membarrier, no message has an inline payload.
  * */
-#ifndef TERN_BASE_NOTIFY_QUEUE_H
-#define TERN_BASE_NOTIFY_QUEUE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -305,5 +304,3 @@ static inline bool tern_base_nq_producer_waits(const struct tern_nq_consumer *c)
     atomic_store_explicit(&c->shared->producer_waits, 0, memory_order_relaxed);
     return true;
 }
-
-#endif

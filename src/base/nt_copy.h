@@ -4,8 +4,7 @@
  * caches. This pays off for data that is too large to be still cached when it is used. For other data it is slower than
  * memcpy().
  */
-#ifndef TERN_BASE_NT_COPY_H
-#define TERN_BASE_NT_COPY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,7 +45,5 @@ static inline void tern_base_nt_copy(unsigned char *to, const unsigned char *fro
 {
     memcpy(to, from, len);
 }
-
-#endif
 
 #endif

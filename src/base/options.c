@@ -5,7 +5,6 @@
  * live as long as the process, so that a program may change its environment at any time. Loading is for one thread,
  * and may be done again.
  */
-#define _GNU_SOURCE 1
 #include "base/options.h"
 
 #include <ctype.h>

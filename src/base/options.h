@@ -1,6 +1,5 @@
 /* options.h: the options of options.def as a struct, filled from the environment. */
-#ifndef TERN_BASE_OPTIONS_H
-#define TERN_BASE_OPTIONS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ tern_status tern_base_options_load(char *const *environment);
 /* Return the number of options, and option i as of the last load. */
 size_t                  tern_base_options_count(void);
 struct tern_option_info tern_base_options_row(size_t i);
-
-#endif

@@ -4,7 +4,6 @@
  * locale, and stop silently at unknown characters. Integers are therefore parsed here, and decimal numbers are checked
  * before the C library's result is used. The callers check ranges.
  */
-#define _GNU_SOURCE 1
 #include "base/parse.h"
 
 #include <ctype.h>

@@ -1,7 +1,6 @@
 /* parse.h: parsing of numbers. Each function must be able to use all of text; otherwise it returns false and leaves
  * *out unchanged. */
-#ifndef TERN_BASE_PARSE_H
-#define TERN_BASE_PARSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ bool tern_base_parse_size(const char *text, uint64_t *out);
 /* Parse a decimal number such as 3, 0.25, -1.5 or 1e9. The decimal separator is a point in every locale. The result is
  * finite. */
 bool tern_base_parse_seconds(const char *text, double *out);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A pool returns memory to the system only when it is closed, so that a steady state allocates nothing. Pools have no
  * lock. */
-#ifndef TERN_BASE_POOL_H
-#define TERN_BASE_POOL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -48,5 +47,3 @@ static inline void tern_base_pool_put(struct tern_pool *pool, void *object)
     unused->next = pool->free;
     pool->free = unused;
 }
-
-#endif

@@ -13,8 +13,7 @@
  * All fields have fixed widths. Corrupt values in the shared memory cannot cause accesses outside the lock's own
  * memory.
  */
-#ifndef TERN_BASE_QUEUE_LOCK_H
-#define TERN_BASE_QUEUE_LOCK_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -110,5 +109,3 @@ enum tern_qlock_state tern_base_qlock_abandon(struct tern_qlock *lock, const str
 /* Release the lock and hand it over to the next waiter, if any. Returns ACQUIRED if the participant held the lock (it
  * does not any more), and NOT_OWNER if it did not. */
 enum tern_qlock_state tern_base_qlock_release(struct tern_qlock *lock, const struct tern_qlock_env *env, uint64_t id);
-
-#endif

@@ -1,8 +1,7 @@
 /* read_once.h: safe reads of memory that another process can write at any time. The reader copies the data once into
  * private memory, validates the copy, and uses only the copy. The two tools below keep the compiler from reading the
  * shared memory a second time. */
-#ifndef TERN_BASE_READ_ONCE_H
-#define TERN_BASE_READ_ONCE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -19,5 +18,3 @@ static inline void tern_base_copy_once(void *to, const void *from, size_t len)
      * process may write at any time. */
     atomic_signal_fence(memory_order_seq_cst);
 }
-
-#endif

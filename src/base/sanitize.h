@@ -4,8 +4,7 @@
  * helper thread copies data, a peer learns of the copy, and a barrier with that peer orders the program's thread after
  * it. These functions tell TSan about such ordering. In builds without TSan they do nothing.
  */
-#ifndef TERN_BASE_SANITIZE_H
-#define TERN_BASE_SANITIZE_H
+#pragma once
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -76,5 +75,3 @@ static inline void tern_base_copy_for_peer_end(void)
     AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
 #endif
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* simd.h: vectors of 16 bytes, as compiler extensions; every machine that Tern runs on has them. This header covers the
  * differences between gcc and clang, and functions for machines with wider vectors. */
-#ifndef TERN_BASE_SIMD_H
-#define TERN_BASE_SIMD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ typedef uint64_t tern_v64 __attribute__((vector_size(16), may_alias, aligned(1))
 #define TERN_SIMD_HIGH_32(a, b) TERN_SIMD_PICK(tern_v32, a, b, 2, 6, 3, 7)
 #define TERN_SIMD_LOW_64(a, b) TERN_SIMD_PICK(tern_v64, a, b, 0, 2)
 #define TERN_SIMD_HIGH_64(a, b) TERN_SIMD_PICK(tern_v64, a, b, 1, 3)
-
-#endif

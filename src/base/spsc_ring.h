@@ -10,8 +10,7 @@
  * their reservation. Neither side ever blocks. The producer and consumer structs are private to their sides; only
  * struct tern_ring is shared.
  */
-#ifndef TERN_BASE_SPSC_RING_H
-#define TERN_BASE_SPSC_RING_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -314,5 +313,3 @@ static inline bool tern_base_ring_producer_waits(const struct tern_ring_consumer
     atomic_store_explicit(&c->ring->producer_waits, 0, memory_order_relaxed);
     return true;
 }
-
-#endif

@@ -3,7 +3,6 @@
  * Each thread has one fixed buffer, so that reporting an error never allocates memory and never fails. The callers
  * decide which details to record; the texts of the status codes themselves belong to api/.
  */
-#define _GNU_SOURCE 1
 #include "base/status.h"
 
 #include <errno.h>

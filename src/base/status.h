@@ -3,8 +3,7 @@
  * The function that detects an error calls tern_base_fail once, where the most is known about the error. Its callers
  * only pass the status on. The text is stored per thread for tern_error_detail.
  */
-#ifndef TERN_BASE_STATUS_H
-#define TERN_BASE_STATUS_H
+#pragma once
 
 #include <tern/status.h>
 
@@ -14,5 +13,3 @@ tern_status tern_base_fail(tern_status status, const char *format, ...)
 
 /* Return the detail that was recorded last on the calling thread; "" if there is none. */
 const char *tern_base_detail(void);
-
-#endif

@@ -1,5 +1,4 @@
 /* thread.c: see thread.h. */
-#define _GNU_SOURCE
 #include "base/thread.h"
 
 #include <signal.h>

@@ -1,6 +1,5 @@
 /* thread.h: starting the library's own threads. */
-#ifndef TERN_BASE_THREAD_H
-#define TERN_BASE_THREAD_H
+#pragma once
 
 #include <pthread.h>
 
@@ -10,5 +9,3 @@
  * appears in debuggers and has at most 15 characters. Returns TERN_ERR_SYSTEM, with a detail, if no thread can be
  * started. */
 tern_status tern_base_thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg);
-
-#endif

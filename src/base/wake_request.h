@@ -13,8 +13,7 @@
  * counted. A thread may sleep if, after its last check, the number of stores started equals the number that had ended
  * before its barrier.
  */
-#ifndef TERN_BASE_WAKE_REQUEST_H
-#define TERN_BASE_WAKE_REQUEST_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -52,5 +51,3 @@ static inline bool tern_base_wake_requests_since(uint32_t then)
     return atomic_load_explicit(&tern_base_wake_requests.begun, memory_order_relaxed) !=
            then; /* see tern_base_wake_request() */
 }
-
-#endif

@@ -9,8 +9,7 @@
  * The struct is in shared memory. The callers check the values that the helper reads there; corrupt values cause at
  * most wrong chunk numbers.
  */
-#ifndef TERN_BASE_WORK_SPLIT_H
-#define TERN_BASE_WORK_SPLIT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -154,5 +153,3 @@ static inline unsigned tern_base_split_close(struct tern_work_split *split)
         continue;
     return tern_base_split_nonempty(open) ? tern_base_split_end(open) - tern_base_split_first(open) : 0;
 }
-
-#endif

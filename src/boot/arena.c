@@ -6,7 +6,6 @@
  * sealed against shrinking: a process that truncates the inherited descriptor by mistake gets an error, and the other
  * processes keep their memory.
  */
-#define _GNU_SOURCE 1
 #include "boot/boot.h"
 
 #include <errno.h>

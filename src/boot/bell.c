@@ -3,7 +3,6 @@
  * The futex is shared (never FUTEX_PRIVATE_FLAG), because the sleeper and the waker are different processes that map
  * the same memory file. Errors need no report: every caller polls again when the function returns.
  */
-#define _GNU_SOURCE 1
 #include "boot/bell.h"
 
 #include <limits.h>

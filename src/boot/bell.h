@@ -8,8 +8,7 @@
  * sleeps therefore bears the cost of both fences: before its last poll it asks the kernel to run a full barrier on all
  * threads of the processes that have registered for it (membarrier), and registered processes ring without a fence.
  */
-#ifndef TERN_BOOT_BELL_H
-#define TERN_BOOT_BELL_H
+#pragma once
 
 #include "boot/segment.h"
 
@@ -79,5 +78,3 @@ static inline void tern_boot_bell_withdraw(_Atomic uint32_t *sleepers)
 {
     atomic_fetch_sub_explicit(sleepers, 1, memory_order_relaxed);
 }
-
-#endif

@@ -4,7 +4,6 @@
  * descriptor has shown the right mark, layout and size. This file does not know what the ranks exchange afterwards, and
  * does not end a slot's life.
  */
-#define _GNU_SOURCE 1
 #include "boot/boot.h"
 
 #include <errno.h>

@@ -11,8 +11,7 @@
  * Without the variable, a foreign launcher may have started the process (pmi_join.h). Otherwise the process is a
  * singleton, a job of one rank, and creates its own arena.
  */
-#ifndef TERN_BOOT_BOOT_H
-#define TERN_BOOT_BOOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -133,5 +132,3 @@ static inline bool tern_boot_gone(const struct tern_boot *boot, int rank)
 /* Wake the relay. Call this after this rank has changed state that other nodes must know: its life or its barrier slot.
  * Does nothing in a job on one node. Any thread may call this. */
 void tern_boot_tell(const struct tern_boot *boot);
-
-#endif

@@ -9,7 +9,6 @@
  * now. It skips ranks whose end is known. For any other rank, the start time of the process must equal the start time
  * in the slot; otherwise the rank is gone.
  */
-#define _GNU_SOURCE 1
 #include "boot/death_watch.h"
 
 #include <errno.h>

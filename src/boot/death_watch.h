@@ -6,8 +6,7 @@
  * the thread asks the launcher to do so. The thread also ends its own process when the launcher dies. It sleeps in the
  * kernel while there is nothing to do.
  */
-#ifndef TERN_BOOT_DEATH_WATCH_H
-#define TERN_BOOT_DEATH_WATCH_H
+#pragma once
 
 #include "boot/boot.h"
 #include "boot/pmi.h"
@@ -20,5 +19,3 @@ tern_status tern_boot_death_watch_start(const struct tern_boot *boot, struct ter
 
 /* Stop the thread, if it is running. */
 void tern_boot_death_watch_stop(void);
-
-#endif

@@ -4,7 +4,6 @@
  * endpoint of the right type, which tern-info lists; for the endpoints with all features that Tern requires; and for
  * the best of these again, with the features that Tern would like to have.
  */
-#define _GNU_SOURCE
 #include "boot/fabric.h"
 
 #include <arpa/inet.h>

@@ -5,8 +5,7 @@
  * such providers, a list of names ranks those that are known to be faster. The options TERN_OFI_PROVIDER and
  * TERN_OFI_DOMAIN override the list, but not the required capabilities.
  */
-#ifndef TERN_BOOT_FABRIC_H
-#define TERN_BOOT_FABRIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ tern_status tern_boot_fabric_choose(bool between_nodes, struct tern_fabric *out)
  * it.
  * Returns TERN_OK. TERN_ERR_LINK: this build or this machine has no libfabric. TERN_ERR_NOMEM. */
 tern_status tern_boot_fabric_list(bool between_nodes, struct tern_fabric_row **rows, size_t *count);
-
-#endif

@@ -6,7 +6,6 @@
  * clients out: when all places are taken, the host evicts the connection that has been silent for longest, after trying
  * to read from it once more. A client that is evicted before it was identified connects again.
  */
-#define _GNU_SOURCE 1
 #include "boot/fd_pass.h"
 
 #include <errno.h>

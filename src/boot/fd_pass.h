@@ -6,8 +6,7 @@
  * ranks, the clients, connect to the host's socket, present the key, and wait. When all clients have connected, the
  * host creates the arena and sends its descriptors to each client.
  * */
-#ifndef TERN_BOOT_FD_PASS_H
-#define TERN_BOOT_FD_PASS_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -45,5 +44,3 @@ tern_status tern_boot_fd_pass_send(struct tern_fd_pass_client *clients, int coun
 /* Client: connect as rank to the socket of the rank host, and receive the descriptors, which are close-on-exec. */
 tern_status tern_boot_fd_pass_receive(const struct tern_fd_pass_address *address, int host, int rank,
                                       int fds[TERN_FD_PASS_FDS]);
-
-#endif

@@ -14,8 +14,7 @@
  * with probability 2^-64. The receiver closes the connection at the first wrong tag, so an attacker has only one
  * attempt. Tags do not encrypt the frames.
  */
-#ifndef TERN_BOOT_FRAME_H
-#define TERN_BOOT_FRAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,5 +89,3 @@ void tern_boot_frame_mac_write(struct tern_frame_mac *mac, unsigned char *frame,
 
 /* Return whether the next frame, which has len bytes, is followed by its tag. The tag is overwritten in any case. */
 bool tern_boot_frame_mac_check(struct tern_frame_mac *mac, unsigned char *frame, size_t len);
-
-#endif

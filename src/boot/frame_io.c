@@ -4,7 +4,6 @@
  * owner permits (by credits and by checking the backlog). Writing to a socket never raises SIGPIPE; an owner that uses
  * pipes must ignore SIGPIPE.
  */
-#define _GNU_SOURCE 1
 #include "boot/frame_io.h"
 
 #include <errno.h>

@@ -8,8 +8,7 @@
  * they lead to a process of the same user on the same machine, ssh or another agent, which is trusted to transport the
  * bytes to the other machine unchanged.
  * */
-#ifndef TERN_BOOT_FRAME_IO_H
-#define TERN_BOOT_FRAME_IO_H
+#pragma once
 
 #include <poll.h>
 #include <stdbool.h>
@@ -75,5 +74,3 @@ const char *tern_boot_frame_io_fault(const struct tern_frame_io *channel);
 
 /* Fill fds with the descriptors and events to poll for. Returns the number of entries, at most 2. */
 size_t tern_boot_frame_io_poll(const struct tern_frame_io *channel, struct pollfd *fds);
-
-#endif

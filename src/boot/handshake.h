@@ -17,8 +17,7 @@
  * Both sides derive a key for each direction of the connection from the same facts (frame.h). Decoding is a pure
  * function of the bytes and these facts.
  * */
-#ifndef TERN_BOOT_HANDSHAKE_H
-#define TERN_BOOT_HANDSHAKE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ bool tern_boot_handshake_is(const struct tern_handshake *hs, enum tern_handshake
 
 /* Derive the keys of the connection for the side of rank 0 (is_hub) or of the node. */
 void tern_boot_handshake_keys(const struct tern_handshake *hs, bool is_hub, struct tern_frame_io_keys *keys);
-
-#endif

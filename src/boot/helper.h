@@ -9,8 +9,7 @@
  * program leaves a mark when it polls (tern_boot_activity_mark), and the pollers answer TERN_HELPER_NAP as long as
  * there are recent marks.
  */
-#ifndef TERN_BOOT_HELPER_H
-#define TERN_BOOT_HELPER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -87,5 +86,3 @@ static inline void tern_boot_activity_mark(struct tern_activity *activity)
 
 /* Return whether the program has polled since the last call, or a call in the last ns nanoseconds found that it had. */
 bool tern_boot_activity_recent(struct tern_activity *activity, int64_t ns);
-
-#endif

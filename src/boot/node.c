@@ -6,7 +6,6 @@
  *
  * A set of processors is stored as bytes that can be sent to another process on the same machine.
  */
-#define _GNU_SOURCE 1
 #include "boot/node.h"
 
 #include <sched.h>

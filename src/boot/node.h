@@ -1,7 +1,6 @@
 /* node.h: identifiers that tell whether two processes are on the same node, that is, can share memory; and which
  * processors of the node a process may use, and how many a group of processes may use together. */
-#ifndef TERN_BOOT_NODE_H
-#define TERN_BOOT_NODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ size_t tern_boot_cpus_length(const struct tern_cpus *cpus);
 
 /* Return the number of processors; at least 1. */
 int tern_boot_cpus_count(const struct tern_cpus *cpus);
-
-#endif

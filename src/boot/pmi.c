@@ -4,7 +4,6 @@
  * describe several. An open PMI-1 connection is inherited and shows that its launcher is the innermost one, because
  * mpirun closes such connections.
  */
-#define _GNU_SOURCE 1
 #include "boot/pmi.h"
 
 #include <stdlib.h>

@@ -8,8 +8,7 @@
  * A process has at most one connection, to which all calls after open refer. Only the thread that is in tern_init or
  * tern_finalize makes these calls, except abort.
  */
-#ifndef TERN_BOOT_PMI_H
-#define TERN_BOOT_PMI_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ tern_status tern_boot_pmi_find(const struct tern_pmi_ops **out);
  * Returns false if there is no such field, or its value does not fit into size bytes. Reads at most len bytes of line.
  */
 bool tern_boot_pmi1_field(const char *line, size_t len, const char *key, char *value, size_t size);
-
-#endif

@@ -13,7 +13,6 @@
  *   - Tern uses its own duplicate of the descriptor, because MPI closes the inherited one, whose number may then be
  *     reused for something else.
  */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -5,7 +5,6 @@
  * thereby knows the shape of the job. It creates the arena and passes its descriptors to the other ranks of its node,
  * its clients. From then on, all information is in the segment.
  */
-#define _GNU_SOURCE 1
 #include "boot/pmi_join.h"
 
 #include <errno.h>

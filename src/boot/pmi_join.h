@@ -1,8 +1,7 @@
 /* pmi_join.h: joining a job that a foreign launcher started. The ranks do for each other what ternrun does for its
  * ranks.
  */
-#ifndef TERN_BOOT_PMI_JOIN_H
-#define TERN_BOOT_PMI_JOIN_H
+#pragma once
 
 #include "boot/boot.h"
 #include "boot/fd_pass.h"
@@ -30,5 +29,3 @@ void tern_boot_pmi_leave(const struct tern_boot *boot);
 /* If a foreign launcher started this process, ask the launcher to end the job, whether or not this process has joined
  * it. */
 void tern_boot_pmi_abort(int status);
-
-#endif

@@ -4,7 +4,6 @@
  * need it. Its headers provide the types at build time. PMIx counts the calls that initialize it, so an MPI library in
  * the same process is not affected.
  */
-#define _GNU_SOURCE 1
 #include <dlfcn.h>
 #include <pmix.h>
 #include <stdatomic.h>

@@ -1,8 +1,7 @@
 /* poll_deadline.h: waiting for descriptors while the ranks connect to each other. These waits obey the same options as
  * all others: TERN_TIMEOUT limits them, and a wait that exceeds TERN_STALL_REPORT prints what it is waiting for.
  * */
-#ifndef TERN_BOOT_POLL_DEADLINE_H
-#define TERN_BOOT_POLL_DEADLINE_H
+#pragma once
 
 #include <poll.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ tern_status tern_boot_poll(struct tern_poll_deadline *wait, struct pollfd *fds, 
 
 /* Wait like tern_boot_poll(), but also return TERN_OK when the clock (base/clock.h) reaches until. */
 tern_status tern_boot_poll_until(struct tern_poll_deadline *wait, struct pollfd *fds, nfds_t count, int64_t until);
-
-#endif

@@ -6,7 +6,6 @@
  * parent. ternrun's guard also ends process groups; this file covers intermediate programs that created their own
  * group.
  */
-#define _GNU_SOURCE 1
 #include "boot/process.h"
 
 #include <signal.h>

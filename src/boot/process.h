@@ -1,6 +1,5 @@
 /* process.h: the start time of a process, and the tie between a rank and the process that started it. */
-#ifndef TERN_BOOT_PROCESS_H
-#define TERN_BOOT_PROCESS_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -18,5 +17,3 @@ tern_status tern_boot_process_bind_parent(pid_t launcher);
  * start time together identify a process.
  * Returns 0 if there is no such process, or /proc is not mounted. */
 uint64_t tern_boot_process_start_time(pid_t pid);
-
-#endif

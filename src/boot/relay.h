@@ -11,8 +11,7 @@
  * of each node does so over a socket. The spoke runs in a process that maps the segment; one thread at a time may use
  * it.
  */
-#ifndef TERN_BOOT_RELAY_H
-#define TERN_BOOT_RELAY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -52,5 +51,3 @@ void tern_boot_relay_ring(struct tern_relay *relay);
 /* Write a rank's fate into the segment of a job of this many ranks, and wake all ranks of the node. The launcher of a
  * job on one node calls this directly. */
 void tern_boot_relay_fate(struct tern_segment *segment, uint32_t ranks, uint32_t rank, bool lost);
-
-#endif

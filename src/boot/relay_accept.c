@@ -7,7 +7,6 @@
  * sends its HELLO immediately after connecting (handshake.h), so the HELLO has often arrived before rank 0 accepts the
  * connection. A node that is evicted anyway connects again.
  */
-#define _GNU_SOURCE 1
 #include "boot/relay_connect.h"
 
 #include <errno.h>

@@ -8,7 +8,6 @@
  * Loopback addresses, link-local addresses and addresses of this machine's own interfaces always lead to a process on
  * this machine, whichever process that is. They are tried only if rank 0 shares the network interfaces of this node.
  */
-#define _GNU_SOURCE 1
 #include "boot/relay_connect.h"
 
 #include <arpa/inet.h>

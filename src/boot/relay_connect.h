@@ -6,8 +6,7 @@
  * launcher's traffic has the key; MPICH's mpiexec, for example, sends it in clear text. The key therefore keeps out
  * strangers, but not an eavesdropper on the launcher.
  * */
-#ifndef TERN_BOOT_RELAY_CONNECT_H
-#define TERN_BOOT_RELAY_CONNECT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ void tern_boot_relay_socket_tune(int fd);
 /* Connect this node to the rank 0 that text describes. Loopback addresses are tried only if rank 0 has the same network
  * interfaces. A connection that breaks before both sides have authenticated themselves is retried. */
 tern_status tern_boot_relay_connect(const char *text, int node, struct tern_relay_conn *line);
-
-#endif

@@ -4,7 +4,6 @@
  *
  * KEY (32 digits) and NETWORK, the identity of rank 0's network interfaces (16 digits), are in hexadecimal.
  */
-#define _GNU_SOURCE 1
 #include "boot/relay_connect.h"
 
 #include <arpa/inet.h>

@@ -7,7 +7,6 @@
  * (frame_io.h): if a connection delivers a frame that its peer did not send at that point, the connection is closed,
  * and the node counts as lost.
  */
-#define _GNU_SOURCE 1
 #include "boot/relay_thread.h"
 
 #include <errno.h>

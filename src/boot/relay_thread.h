@@ -4,8 +4,7 @@
  * If a spoke dies, the ranks of its node are lost; if the hub dies, the job ends. So when a rank with a relay thread
  * dies, the ranks that depend on it end too, even if the job is configured to survive deaths.
  * */
-#ifndef TERN_BOOT_RELAY_THREAD_H
-#define TERN_BOOT_RELAY_THREAD_H
+#pragma once
 
 #include "boot/boot.h"
 #include "boot/relay_connect.h"
@@ -21,5 +20,3 @@ void tern_boot_relay_thread_stop(void);
 /* Return whether the relay is no longer needed: every rank of the node (-1: of the job) is past all collective
  * operations, or is known to have ended. */
 bool tern_boot_relay_thread_done(struct tern_segment *segment, int node);
-
-#endif

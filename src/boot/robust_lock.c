@@ -1,7 +1,6 @@
 /* robust_lock.c: the slow path of the robust lock: spin, yield, then sleep. A rank that has slept keeps the SLEEPERS
  * bit set when it acquires the lock, because other ranks may still be asleep. A sleep is limited in time, so that the
  * sleeper can check whether the holder is still alive. */
-#define _GNU_SOURCE 1
 #include "boot/robust_lock.h"
 
 #include <linux/futex.h>

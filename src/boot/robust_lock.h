@@ -4,8 +4,7 @@
  * holder, so that a rank that is killed while it holds the lock blocks nobody: a waiter sees the fate of that rank and
  * takes the lock over. The data that the dead rank was modifying may then be partly modified.
  */
-#ifndef TERN_BOOT_ROBUST_LOCK_H
-#define TERN_BOOT_ROBUST_LOCK_H
+#pragma once
 
 #include "boot/segment.h"
 
@@ -37,5 +36,3 @@ static inline void tern_boot_robust_unlock(struct tern_robust_lock *lock)
     if (__builtin_expect((before & TERN_ROBUST_LOCK_SLEEPERS) != 0, 0))
         tern_boot_robust_lock_wake(lock);
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Everything here is shared between processes: fixed widths, offsets instead of pointers, one writer per field.
  */
-#ifndef TERN_BOOT_SEGMENT_H
-#define TERN_BOOT_SEGMENT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -144,5 +143,3 @@ static inline unsigned char *tern_segment_contribution(struct tern_segment *segm
 
     return first + (2 * (size_t)rank + (barrier & 1)) * TERN_CONTRIBUTION_BYTES;
 }
-
-#endif

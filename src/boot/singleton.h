@@ -1,6 +1,5 @@
 /* singleton.h: start-up of a singleton, a process that was started without a launcher. */
-#ifndef TERN_BOOT_SINGLETON_H
-#define TERN_BOOT_SINGLETON_H
+#pragma once
 
 #include "base/status.h"
 
@@ -12,5 +11,3 @@ int tern_boot_singleton_cores(void);
  * the environment only suggests this, the function prints a message once.
  * Returns TERN_OK. TERN_ERR_BOOT: the process may not be a singleton. */
 tern_status tern_boot_singleton_check(void);
-
-#endif

@@ -1,5 +1,4 @@
 /* space.c: allocates space in the arena and reserves its memory before any process accesses it. */
-#define _GNU_SOURCE
 #include "boot/space.h"
 
 #include <errno.h>

@@ -3,8 +3,7 @@
  * Offsets only grow, so that no two regions of a job ever have the same offset. Freed space returns to the system
  * immediately. Allocated space is backed by memory: accessing it never raises SIGBUS.
  */
-#ifndef TERN_BOOT_SPACE_H
-#define TERN_BOOT_SPACE_H
+#pragma once
 
 #include "boot/boot.h"
 
@@ -35,5 +34,3 @@ void tern_boot_space_give(const struct tern_space *space);
 /* Reserve memory for [offset, offset + bytes) of a file that is written in place: the arena or a file of the program.
  * The error text uses what as the name of the memory. */
 tern_status tern_boot_space_reserve(int file, uint64_t offset, uint64_t bytes, const char *what);
-
-#endif

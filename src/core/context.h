@@ -1,6 +1,5 @@
 /* context.h: a stream of operations, and its outstanding operations (op.h). */
-#ifndef TERN_CORE_CONTEXT_H
-#define TERN_CORE_CONTEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <tern/context.h>
@@ -155,5 +154,3 @@ tern_status tern_core_ctx_drain(struct tern_ctx *ctx, tern_deadline deadline, co
 /* Wait until nothing is outstanding and the tagged state has retired: then the context may be closed. After an error
  * the context remains usable. */
 tern_status tern_core_ctx_retire(struct tern_ctx *ctx, tern_deadline deadline, const char *what);
-
-#endif

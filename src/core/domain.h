@@ -1,6 +1,5 @@
 /* domain.h: atomic domains: a type, a set of operations, and the mechanism that all ranks of a team have agreed on. */
-#ifndef TERN_CORE_DOMAIN_H
-#define TERN_CORE_DOMAIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <tern/atomic.h>
@@ -28,5 +27,3 @@ bool tern_core_domain_free(struct tern_atomic_domain *domain);
 
 /* Free all domains; the job has ended. */
 void tern_core_domains_close(void);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Departures are published in the boot segment (group_segment.h): they must not depend on members that have left.
  */
-#ifndef TERN_CORE_GROUP_BRUCK_H
-#define TERN_CORE_GROUP_BRUCK_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -102,5 +101,3 @@ void tern_core_stream_contribute(struct bruck *bruck, uint32_t barrier, const st
 
 /* Ensure that at least the given number of bytes of every contribution to the barrier can be read. */
 void tern_core_stream_pad(struct bruck *bruck, uint32_t barrier, uint32_t bytes);
-
-#endif

@@ -1,7 +1,6 @@
 /* group_segment.h: barriers and departures of the world in the boot segment, which every rank of the job sees: the
  * entries of its own node directly, those of other nodes through the relay. */
-#ifndef TERN_CORE_GROUP_SEGMENT_H
-#define TERN_CORE_GROUP_SEGMENT_H
+#pragma once
 
 #include "link/link.h"
 
@@ -16,5 +15,3 @@ bool tern_core_segment_has_arrived(int rank, uint32_t barrier);
 /* Departures, for any group of the world: functions of struct tern_group_ops. */
 void tern_core_segment_depart(struct tern_link_group *group, uint64_t object);
 bool tern_core_segment_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object);
-
-#endif

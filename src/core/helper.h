@@ -1,7 +1,6 @@
 /* helper.h: the helper thread of this rank, which serves peers, watches for deaths, and makes progress on triggered
  * operations and long messages while the program computes. */
-#ifndef TERN_CORE_HELPER_H
-#define TERN_CORE_HELPER_H
+#pragma once
 
 #include "boot/helper.h"
 
@@ -12,5 +11,3 @@ void tern_core_helper_open(void);
 
 /* Let the thread serve the peers that cannot access this rank's memory directly, and look for deaths. Any thread. */
 tern_status tern_core_service_start(void);
-
-#endif

@@ -2,7 +2,6 @@
  *
  * Ranks join and leave by means of the life words in the boot segment, not by a team's barrier: joining and leaving
  * must also work if some ranks are dead, or never arrive. */
-#define _GNU_SOURCE
 #include "core/job.h"
 
 #include <stdio.h>

@@ -2,8 +2,7 @@
  *
  * Fields below the lock are read without it only if their comment says so. The job is running between tern_init and
  * tern_finalize. */
-#ifndef TERN_CORE_JOB_H
-#define TERN_CORE_JOB_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -98,5 +97,3 @@ static inline struct tern_slot *tern_core_job_slot(int rank)
 {
     return &tern_job.boot.segment->slot[rank];
 }
-
-#endif

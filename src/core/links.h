@@ -1,6 +1,5 @@
 /* links.h: the links that a job opens. */
-#ifndef TERN_CORE_LINKS_H
-#define TERN_CORE_LINKS_H
+#pragma once
 
 #include "link/link.h"
 
@@ -30,5 +29,3 @@ bool tern_core_links_notify_flushed(bool help);
 
 /* Return whether all messages that this rank has sent have arrived at their targets. */
 bool tern_core_links_msg_flushed(void);
-
-#endif

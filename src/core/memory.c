@@ -2,7 +2,6 @@
  *
  * The space is checked for the whole node before any rank takes any (see tern_boot_space_check). Then it is reserved,
  * and then mapped: a later access to it cannot fail. */
-#define _GNU_SOURCE
 #include "core/memory.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* memory.h: the memory of this rank's own part of a region. */
-#ifndef TERN_CORE_MEMORY_H
-#define TERN_CORE_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ struct tern_own_memory tern_core_memory_own(void *addr);
 
 /* Restore the previous state of the file, because the region could not be created. */
 void tern_core_memory_undo(const struct tern_own_memory *memory, const char *file);
-
-#endif

@@ -1,6 +1,5 @@
 /* message.h: take messages from the links' queues, one thread at a time, and pass them to their handlers. */
-#ifndef TERN_CORE_MESSAGE_H
-#define TERN_CORE_MESSAGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -105,5 +104,3 @@ static inline bool tern_core_in_handler(void)
 {
     return tern_core_message_depth > 0;
 }
-
-#endif

@@ -16,8 +16,7 @@
  * operation is parked: its owner (op/trigger/engine.h) starts it and learns of its end. Objects with a describe
  * function but no start are mere records, to which the events of requests point: the creator of such a record sets
  * status and then done, the latter with release, from any thread. */
-#ifndef TERN_CORE_OP_H
-#define TERN_CORE_OP_H
+#pragma once
 
 #include <stdbool.h>
 #include <tern/event.h>
@@ -152,5 +151,3 @@ tern_status      tern_core_event_test(tern_event *event);
 struct tern_ctx *tern_core_event_ctx(const tern_event *event);
 struct tern_op  *tern_core_event_op(const tern_event *event);
 void             tern_core_event_describe(const tern_event *event, char *text, size_t size);
-
-#endif

@@ -1,6 +1,5 @@
 /* region.h: memory that is open to remote access, and its lookup by address. */
-#ifndef TERN_CORE_REGION_H
-#define TERN_CORE_REGION_H
+#pragma once
 
 #include <tern/region.h>
 
@@ -46,5 +45,3 @@ bool tern_core_region_named(uint64_t name, int rank, struct tern_link_part *part
 
 /* Free the index that tern_core_region_find uses; the job has ended. */
 void tern_core_region_index_close(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* team.h: an ordered set of ranks, and the collective calls that set-up needs. */
-#ifndef TERN_CORE_TEAM_H
-#define TERN_CORE_TEAM_H
+#pragma once
 
 #include <stdatomic.h>
 #include <tern/job.h>
@@ -72,5 +71,3 @@ tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_
  * it any more. A call that timed out may be repeated. Does not use a barrier, so that it works after deaths and
  * timeouts. */
 tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_deadline deadline, const char *what);
-
-#endif

@@ -1,6 +1,5 @@
 /* test_hooks.h: the option TERN_TEST: changes of behaviour that only Tern's own tests need. */
-#ifndef TERN_CORE_TEST_HOOKS_H
-#define TERN_CORE_TEST_HOOKS_H
+#pragma once
 
 #include "base/status.h"
 
@@ -9,5 +8,3 @@
  * All ranks of a job must get the same list, before they open a group. Returns TERN_OK, or TERN_ERR_ARG with a detail
  * that names the unknown word. */
 tern_status tern_core_test_hooks_apply(const char *list);
-
-#endif

@@ -1,7 +1,6 @@
 /* wait.h: the only way to wait. Spin while the completion may arrive within the latency of a message, then yield the
  * core, then sleep until a peer rings the bell. */
-#ifndef TERN_CORE_WAIT_H
-#define TERN_CORE_WAIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ static inline __attribute__((always_inline)) tern_status tern_core_spin(const st
 /* The longest sleep, in ns: a safety net on which no code may rely. Tests remove it, so that code which relies on it
  * hangs. */
 extern int64_t tern_core_wait_longest_sleep;
-
-#endif

@@ -3,8 +3,7 @@
  * The objects are events, requests of tagged messages, or notification requests. A const table describes each kind. The
  * poll is inlined into a function of each kind, in which the table is a compile-time constant: a wait polls all of its
  * objects over and over, and calls through the table would cost more than the polls. */
-#ifndef TERN_CORE_WAIT_SET_H
-#define TERN_CORE_WAIT_SET_H
+#pragma once
 
 #include "core/context.h"
 #include "core/job.h"
@@ -169,5 +168,3 @@ static inline __attribute__((always_inline)) tern_status tern_core_wait_all(cons
     }
     return st;
 }
-
-#endif

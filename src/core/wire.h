@@ -1,7 +1,6 @@
 /* wire.h: the format of the messages that the core itself sends. Fixed widths; the receiver validates them before
  * use. */
-#ifndef TERN_CORE_WIRE_H
-#define TERN_CORE_WIRE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -49,5 +48,3 @@ static inline size_t core_fragment_bytes(size_t len)
 {
     return sizeof(struct core_fragment) + ((len + 3) & ~(size_t)3);
 }
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A link that reaches all members may provide their group; the core has groups of its own for members on several nodes
  * (core/team.c). */
-#ifndef TERN_LINK_GROUP_H
-#define TERN_LINK_GROUP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ static inline bool tern_link_slot_departed(const struct tern_link_group *group, 
     *object = atomic_load_explicit(&theirs->object[group->departures & 1], memory_order_relaxed); /* after departures */
     return true;
 }
-
-#endif

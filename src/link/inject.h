@@ -3,8 +3,7 @@
  * A link that keeps notifications in cells (base/notify_queue.h) returns an injection handle for a rank
  * (struct tern_inject_ops). The holder of the handle pushes notifications to the rank's queue directly.
  */
-#ifndef TERN_LINK_INJECT_H
-#define TERN_LINK_INJECT_H
+#pragma once
 
 #include "base/notify_queue.h"
 #include "base/biased_lock.h"
@@ -74,5 +73,3 @@ static inline bool tern_inject_word(struct tern_inject_notify *handle, const uin
     tern_base_biased_unlock(&handle->lock, true);
     return true;
 }
-
-#endif

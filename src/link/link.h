@@ -24,8 +24,7 @@
  * have group.c; the larger links have additional files. Read self/ first. chaos/ wraps the other
  * links in order to test a program (TERN_CHAOS).
  */
-#ifndef TERN_LINK_LINK_H
-#define TERN_LINK_LINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -121,5 +120,3 @@ enum tern_link_number { TERN_LINK_SELF = 1, TERN_LINK_SHM, TERN_LINK_OFI };
 /* Store in table[i] the table through which the job uses link i of the registry: the link's own table, or that of a
  * chaos link in front of it if the option TERN_CHAOS is set. Returns TERN_OK, or the error of parsing the option. */
 tern_status tern_links_tables(const struct tern_boot *boot, const struct tern_link_ops *table[TERN_LINKS_MAX]);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A handle is a common part and one key for each link that needs one to reach the memory: a blob in the format of that
  * link, which expose writes and attach reads. */
-#ifndef TERN_LINK_MEMORY_H
-#define TERN_LINK_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -112,5 +111,3 @@ struct tern_link_probe {
     uint64_t readable, writable;
 };
 extern struct tern_link_probe tern_link_probe;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A sender writes a message where its target will read it, or pushes short messages through an injection handle without
  * calling the link. A receiver finds messages by watches: words in memory that change when messages arrive. */
-#ifndef TERN_LINK_MSG_H
-#define TERN_LINK_MSG_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -144,5 +143,3 @@ struct tern_inject_ops {
      * to the rank that both sides copy. The rank uses them as it likes. */
     struct tern_work_split *(*work_splits)(struct tern_link *link, int rank);
 };
-
-#endif

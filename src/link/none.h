@@ -1,7 +1,6 @@
 /* none.h: what a link does that lacks a capability. Each stub has the contract of the slot that it fills, and does
  * nothing, or answers that there is nothing. */
-#ifndef TERN_LINK_NONE_H
-#define TERN_LINK_NONE_H
+#pragma once
 
 #include "link/link.h"
 
@@ -31,5 +30,3 @@ tern_status tern_link_no_iov(struct tern_lane *lane, const struct tern_link_part
 void tern_link_no_poll(struct tern_link *link);
 bool tern_link_no_unflushed(struct tern_link *link);
 bool tern_link_no_expect(struct tern_link_watch *watch, struct tern_link_expected *want, unsigned looks);
-
-#endif

@@ -1,6 +1,5 @@
 /* ring.h: what links share that keep the messages of a channel in a ring (base/spsc_ring.h). */
-#ifndef TERN_LINK_RING_H
-#define TERN_LINK_RING_H
+#pragma once
 
 #include "link/inject.h"
 
@@ -77,5 +76,3 @@ static inline tern_status tern_link_rx_delivered(struct tern_link_rx *rx, int fo
         return TERN_OK;
     return tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", rx->from);
 }
-
-#endif

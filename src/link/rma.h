@@ -1,6 +1,5 @@
 /* rma.h: puts, gets and network atomics: the parts of a region, the transfers, and the paths that execute them. */
-#ifndef TERN_LINK_RMA_H
-#define TERN_LINK_RMA_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -147,5 +146,3 @@ struct tern_atomic_ops {
     /* Starts one operation of such a set; returns the same codes as start of a path. */
     tern_status (*start)(struct tern_lane *lane, const struct tern_link_atomic *atomic, struct tern_link_op *op);
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* rpc.h: remote procedure calls: a request that the target's process serves independently of its program, and its
  * response. An RPC is an operation of a lane, like a transfer. The core serves requests: up->serve in link.h. */
-#ifndef TERN_LINK_RPC_H
-#define TERN_LINK_RPC_H
+#pragma once
 
 #include "link/rma.h"
 
@@ -30,5 +29,3 @@ struct tern_rpc_ops {
     tern_status (*open)(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
     void (*send)(struct tern_lane *lane, struct tern_link_op *op, size_t request, size_t expect);
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* contig.h: contiguous transfers. */
-#ifndef TERN_OP_CONTIG_H
-#define TERN_OP_CONTIG_H
+#pragma once
 
 #include "op/start.h"
 
@@ -10,5 +9,3 @@ tern_status tern_op_contig(struct tern_ctx *ctx, const struct tern_xfer *xfer, c
 
 /* The kind of a contiguous transfer, whose xfer the creator fills in. */
 extern const struct tern_op_kind tern_op_contig_kind;
-
-#endif

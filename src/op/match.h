@@ -15,8 +15,7 @@
  *
  * The functions do not lock; the caller must serialize them.
  */
-#ifndef TERN_OP_MATCH_H
-#define TERN_OP_MATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -221,5 +220,3 @@ void                       tern_op_match_drop(struct tern_match *match, struct t
 
 /* Drop all stored arrivals of a scope. Returns their number. */
 uint32_t tern_op_match_forget(struct tern_match *match, uint64_t scope);
-
-#endif

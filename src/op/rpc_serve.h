@@ -1,8 +1,7 @@
 /* rpc_serve.h: RPC requests at their target. Transfers are served here: a section of a transfer is unpacked into this
  * rank's memory, or packed out of it. Atomic operations, accumulates and mutexes have handlers of their own, which
  * rpc_serve.c dispatches to. */
-#ifndef TERN_OP_RPC_SERVE_H
-#define TERN_OP_RPC_SERVE_H
+#pragma once
 
 #include "op/shape/layout.h"
 #include "op/wire.h"
@@ -30,5 +29,3 @@ typedef tern_status tern_op_rpc_handler(const struct tern_target_mem *mem, const
                                         unsigned char *response, size_t room, size_t *response_len);
 
 tern_op_rpc_handler tern_op_rpc_serve;
-
-#endif

@@ -2,8 +2,7 @@
  * completion.
  *
  * The functions of op/ that public calls use fill in an operation (core/op.h) and pass it to tern_op_go(). */
-#ifndef TERN_OP_START_H
-#define TERN_OP_START_H
+#pragma once
 
 #include <tern/rma.h>
 
@@ -53,5 +52,3 @@ static inline uint8_t tern_op_count_events(const tern_opts *opts)
 /* Whether the caller is a message handler that may wait for a transfer to the part: not if the transfer needs the
  * target's help, or must follow a transfer that does. Returns false outside of handlers. */
 bool tern_op_handler_may_wait(const struct tern_ctx *ctx, const struct tern_link_part *part);
-
-#endif

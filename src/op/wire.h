@@ -1,7 +1,6 @@
 /* wire.h: the format of all bytes that operations send in messages. All fields have fixed widths. The receiver checks
  * them before use. */
-#ifndef TERN_OP_WIRE_H
-#define TERN_OP_WIRE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -280,5 +279,3 @@ static inline size_t wire_payload_at(size_t list)
 {
     return (sizeof(struct wire_request) + list + (WIRE_PAYLOAD - 1)) & ~(size_t)(WIRE_PAYLOAD - 1);
 }
-
-#endif

@@ -14,7 +14,6 @@
  * hosts: off, because there is one rank
  * timeout: 30
  */
-#define _GNU_SOURCE 1
 #include "job_test.h"
 
 #include <pthread.h>

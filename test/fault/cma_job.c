@@ -7,7 +7,6 @@
  *   cma_job unmap PATH            the target unmaps its registered memory; both ranks must survive
  *   cma_job remap PATH            the target unmaps and maps it repeatedly, while rank 0 puts and gets
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

@@ -9,7 +9,6 @@
  * other operations work, and print "told". When the network is healed, operations that timed out complete successfully.
  * A rank that has seen all of this prints "survived".
  */
-#define _GNU_SOURCE
 #include "fault/fault_job.h"
 
 #define SMALL 8u

@@ -4,7 +4,6 @@
  *   gone_job left     rank 1 has left the job, because the others did not come in time: a bounced put to it ends
  *   gone_job detail   a put without an event fails at its end: tern_quiet tells which, not what failed in a call before
  */
-#define _GNU_SOURCE
 #include <signal.h>
 #include <sys/mman.h>
 

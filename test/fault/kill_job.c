@@ -10,7 +10,6 @@
  *   kill_job heavy RANK       the rank has much memory to give back when it dies; the others put to it and exit when
  *                             that fails, which must not be taken for the first failure
  */
-#define _GNU_SOURCE
 #include <sys/mman.h>
 
 #include "fault/fault_job.h"

@@ -14,7 +14,6 @@
  *   -k         keep the region and only leave
  *   -h PAGES   no Tern at all: reserve huge pages without touching them, print "held", and sleep
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>

@@ -13,7 +13,6 @@
  *   adding    it dies in the middle of an accumulate, holding the lock of the elements
  *   target    it is the target of the others' atomics and accumulates, some of which are outstanding
  */
-#define _GNU_SOURCE
 #include "fault/fault_job.h"
 
 #include "boot/robust_lock.h"

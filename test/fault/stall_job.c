@@ -10,7 +10,6 @@
  *                                 nothing when it is asked for more than 1 MiB, as where the kernel undoes all of it
  *   stall_job handlers            Tern leaves signal handlers and masks alone
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/syscall.h>

@@ -16,7 +16,6 @@
  *   untold    rank 0 kills it while the launcher is stopped, so that rank 0 learns of the death from the kernel first
  *   bounced   it is stopped first, so that bounced transfers to it are outstanding when it dies
  */
-#define _GNU_SOURCE
 #include <sys/time.h>
 #include <sys/wait.h>
 

@@ -18,7 +18,6 @@
  *   child                 start a process that sleeps for long in this process group
  *   stray                 the same in its own session, where no process waits for it
  */
-#define _GNU_SOURCE 1
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>

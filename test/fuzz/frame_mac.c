@@ -3,7 +3,6 @@
  * The first byte of the input is the number of frames that the sender makes. The rest is a list of changes that an
  * attacker makes to the bytes in transit, and is then appended to them. Promise: the receiver accepts an unchanged
  * prefix of the frames that were sent and nothing else, and accesses no memory beyond the bytes. */
-#define _GNU_SOURCE 1
 #include "fuzz/fuzz.h"
 
 #include <sys/socket.h>

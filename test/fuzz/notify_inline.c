@@ -5,7 +5,6 @@
  *
  * Promise: whatever a notification contains, and whenever it changes, nothing but the region is written. The page
  * behind the region is not mapped, and the memory before it stays unchanged. */
-#define _GNU_SOURCE
 #include "fuzz/fuzz.h"
 
 #include <setjmp.h>

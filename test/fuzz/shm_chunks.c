@@ -4,7 +4,6 @@
  *
  * Promise: nothing is accessed but the exposed memory, the destination of the get and the chunks themselves. The pages
  * around them are not mapped. Every request and every transfer completes. */
-#define _GNU_SOURCE
 #include "fuzz/fuzz.h"
 
 #include "base/options.h"

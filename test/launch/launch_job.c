@@ -10,7 +10,6 @@
  *   launch_job absent           rank 1 never calls tern_init
  *   launch_job join             print "STATUS: DETAIL" of tern_init, and always exit with 0
  */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <poll.h>
 #include <sys/syscall.h>

@@ -10,7 +10,6 @@
  *                          of the death of rank 2 by then. If HOW is "unknown", rank 1, which watches rank 2, is
  *                          stopped until its own death. Rank 0 prints "saw RANK" for each death
  */
-#define _GNU_SOURCE 1
 #include <poll.h>
 #include <sys/syscall.h>
 

@@ -14,7 +14,6 @@
  * env: TERN_CMA=off TERN_SPIN=0
  * sanitized: 2
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <sys/resource.h>
 

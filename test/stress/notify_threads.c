@@ -18,7 +18,6 @@
  * env: TERN_LINKS=ofi TERN_OFI_DATA=0 TERN_SPIN=0 TERN_YIELDS=0
  * sanitized: 2
  */
-#define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
 

@@ -1,5 +1,4 @@
 /* base_log.c: a log line is written whole, in one write, with the rank, and only at the requested levels. */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,7 +1,6 @@
 /* base_options.c: every option has a usable default and accepts exactly the values in its range, and a misspelt name is
  * answered with the right name.
  */
-#define _GNU_SOURCE 1
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,6 @@
  * Promise: a thread runs its function under its name with every signal blocked, whatever the mask of its creator, which
  * stays as it is; a thread that cannot be started is reported with its name.
  */
-#define _GNU_SOURCE
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /* boot_arena.c: the arena is initialised before the first rank starts, can grow and give space back, and an error says
  * why it cannot be created.
  */
-#define _GNU_SOURCE 1
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

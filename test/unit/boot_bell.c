@@ -1,7 +1,6 @@
 /* boot_bell.c: a sleeper that has announced itself is woken by any process that rings after publishing, across
  * processes, and sleeps no longer than its time limit.
  */
-#define _GNU_SOURCE 1
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

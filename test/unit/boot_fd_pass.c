@@ -3,7 +3,6 @@
  * Promise: a process that does not know the key, is not expected, sends anything but a valid hello, or sends nothing
  * gets nothing and makes no other process wait; clients whose host gives up are told.
  */
-#define _GNU_SOURCE 1
 #include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>

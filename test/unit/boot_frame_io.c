@@ -2,7 +2,6 @@
  * the end of the peer is noticed, and frames sent before it still arrive. A sealed channel accepts only frames exactly
  * as the peer sent them: a frame that is changed, repeated, moved, left out or forged closes the channel.
  */
-#define _GNU_SOURCE 1
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>

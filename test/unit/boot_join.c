@@ -1,7 +1,6 @@
 /* boot_join.c: a process learns its identity from TERN_BOOT and from nothing else, and hostile text causes an error.
  * Each case runs in a child process, as a rank would.
  */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -1,5 +1,4 @@
 /* boot_node.c: processes of a node have the same identity, unless they are told otherwise or run in containers. */
-#define _GNU_SOURCE 1
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>

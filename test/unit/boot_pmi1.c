@@ -4,7 +4,6 @@
  * input is an error that says so. The launcher here is the other end of a socket pair, with its answers written
  * beforehand.
  */
-#define _GNU_SOURCE 1
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,6 @@
 /* boot_relay_connect.c: promise: nodes find rank 0's port and both sides authenticate each other; no other process gets
  * through, or holds them up.
  */
-#define _GNU_SOURCE 1
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -2,7 +2,6 @@
  * unless that is intended; where the environment only hints at several processes, it prints a note once; without a hint
  * it prints nothing.
  */
-#define _GNU_SOURCE 1
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>

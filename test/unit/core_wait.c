@@ -5,7 +5,6 @@
  * lasts longer than TERN_STALL_REPORT prints a report. If this or another thread has asked a consumer for a wake-up
  * during the last poll, the wait polls once more before it sleeps.
  */
-#define _GNU_SOURCE 1
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

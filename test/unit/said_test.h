@@ -1,4 +1,4 @@
-/* said_test.h: capture the standard error of this process for a while. Needs _GNU_SOURCE for pipe2. */
+/* said_test.h: capture the standard error of this process for a while. */
 #ifndef TERN_SAID_TEST_H
 #define TERN_SAID_TEST_H
 

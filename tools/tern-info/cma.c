@@ -5,7 +5,6 @@
  * probe starts two children and lets one access the memory of the other. Both children have ended when the probe
  * returns.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>

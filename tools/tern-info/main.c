@@ -2,7 +2,6 @@
  * with its value. tern-info joins no job, changes nothing, and prints the available facts even if others cannot be
  * determined.
  */
-#define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* memory.c: memory, huge pages, and the kernel facilities that Tern's shared memory depends on. Each facility is
  * tried rather than looked up, where trying is harmless. */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,6 @@
  * ratios. The other build may be older than this one: it may lack a test, reject an option, or not print a figure.
  * This file detects such cases and stores a remark, which the report shows instead of a ratio.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>

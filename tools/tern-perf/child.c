@@ -3,7 +3,6 @@
  * program has finished with the child, and when a signal ends this program. If this program is killed with SIGKILL,
  * the kernel ends the child.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

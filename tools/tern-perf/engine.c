@@ -7,7 +7,6 @@
  *
  * The tests interpret the times of the slices.
  */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
  * threads, of which Tern has one if the network needs help. A wait polls for some time before it sleeps (TERN_SPIN,
  * TERN_YIELDS); the time of polling is included.
  */
-#define _GNU_SOURCE
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

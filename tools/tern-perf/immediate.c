@@ -9,7 +9,6 @@
  * The paper's queues hold three messages. Unless TERN_AM_QUEUE is set, perf_immediate_before sets it so that a queue
  * holds three of the longest messages that fit into it, which are a few bytes shorter than the paper's 4032.
  */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

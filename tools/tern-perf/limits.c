@@ -5,7 +5,6 @@
  * kernels work on the same memory as the tests, through the pointer that tern_region_ptr returns. If ranks 0 and 1
  * share only a network, the limit is TCP (tcp.c).
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* main.c: tern-perf's command line. Parses the options, then either runs a test inside the job that ternrun started
  * or calls a command that starts jobs itself (init, compare, crossover) or needs none (register). */
-#define _GNU_SOURCE
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>

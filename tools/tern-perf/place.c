@@ -6,7 +6,6 @@
  * All memory is touched before the measurement. In addition, the limits use one page of plain shared memory per
  * rank, or a TCP connection between ranks 0 and 1 if these share no memory.
  */
-#define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

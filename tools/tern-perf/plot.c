@@ -4,7 +4,6 @@
  * There is one panel for each unit. If the figures of several programs are compared, there is one panel for each
  * test and metric instead, with a line for each program. Bars show the quartiles.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

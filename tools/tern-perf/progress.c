@@ -1,6 +1,5 @@
 /* progress.c: a progress bar on standard error while a test runs, if that is a terminal. The bar is drawn at most
  * ten times a second and only between slices, so that it does not disturb the measurement. */
-#define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

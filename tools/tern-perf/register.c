@@ -6,7 +6,6 @@
  * mlock and munlock of the same memory is shown for comparison: network hardware pins registered memory, TCP does
  * not.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
 #include <rdma/fabric.h>

@@ -5,7 +5,6 @@
  * The build therefore needs no special test. The ranks are those descendants of the launcher that run tern-perf; the
  * largest value of any rank counts.
  */
-#define _GNU_SOURCE
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>

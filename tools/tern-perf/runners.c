@@ -6,7 +6,6 @@
  * leave the binding to the peers themselves (bench/peers/slices.h), so that all programs run on the same two cpus.
  * Every run is short, has a time limit, and leaves no process behind.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <ftw.h>
 #include <inttypes.h>

@@ -7,7 +7,6 @@
  * messages. Therefore it runs twice, with few messages and with many, and the result is the difference of the two
  * times divided by the difference of the two numbers of messages.
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <inttypes.h>
 #include <netinet/in.h>

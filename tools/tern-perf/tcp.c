@@ -5,7 +5,6 @@
  * are on one machine, and the first other interface otherwise. Both sides poll for data without sleeping, like ranks
  * that wait. A message is one call of send; the receiver reads and discards the message.
  */
-#define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>

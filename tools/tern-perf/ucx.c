@@ -8,7 +8,6 @@
  * their time per operation is half a round trip; its MB/s count 2^20 bytes and are not used. UCX counts as two
  * programs: UCP, the interface for applications, and UCT, the transport layer below UCP.
  */
-#define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

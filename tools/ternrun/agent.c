@@ -4,7 +4,6 @@
  * answered; if that never happens, the last line of it is reported as the reason. Agents run in their own process
  * groups, so that control-C reaches only ternrun, and the kernel kills them when ternrun dies.
  */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

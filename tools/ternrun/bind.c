@@ -4,7 +4,6 @@
  * limits. A rank that is bound to a core may use all hardware threads of that core. Oversubscribed ranks are left to
  * the kernel's scheduler, which knows which ranks are waiting.
  */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <hwloc.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* chaos.c: checks TERN_CHAOS before anything is started, and makes the run repeatable: if there is no seed, ternrun
  * chooses one, prints it, and passes it to all ranks. */
-#define _GNU_SOURCE 1
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

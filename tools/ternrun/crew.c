@@ -1,5 +1,4 @@
 /* crew.c: the crew of a job whose ranks are processes on this host: all ranks, or those of one node of a larger job. */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,6 @@
  * Only then is the process reaped and the user informed. A job prints one line for its first failure; ends caused by
  * ternrun's own signals are not reported.
  */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -9,7 +9,6 @@
  * The guard uses nothing that a rank can write: the table is in memory that no rank maps, and the guard does not read
  * the segment, which ranks may damage.
  */
-#define _GNU_SOURCE 1
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

@@ -3,7 +3,6 @@
  * Received frames are not trusted. A host may report only its own ranks, and a host that sends an invalid frame is
  * treated as lost. If a host's channel ends before the host has sent DONE, its ranks are lost.
  */
-#define _GNU_SOURCE 1
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
  * A name is passed to the agent unchanged, so it must not look like an option. Ranks are numbered host by host in the
  * order of the text.
  */
-#define _GNU_SOURCE 1
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,7 +4,6 @@
  * then on the head is the hub: it receives the frames of each host, keeps count of the ranks, and forwards changes to
  * the other hosts in the order in which they arrived.
  */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

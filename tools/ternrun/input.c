@@ -5,7 +5,6 @@
  * because a read from the background would stop it. On a node, the input comes from the head, which sends no more than
  * there is space for here (flow control by credits).
  */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

@@ -5,7 +5,6 @@
  * are killed after the grace period. ternrun returns when no process of the job is alive and the output has been
  * written. The crew knows where the ranks are.
  */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

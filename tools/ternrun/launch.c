@@ -5,7 +5,6 @@
  * that a successful exec closes. So a missing program is detected before the second rank is started, and is reported
  * once.
  */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

@@ -4,7 +4,6 @@
  * group or, if they left that, as children of ternrun, which is a subreaper and inherits orphans. A group whose last
  * member has ended is forgotten immediately, because the kernel may reuse its number.
  */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
  * the variables of -x into the environment, and checks Tern's own options in that environment once, so that the ranks
  * do not all report the same mistake. Other files decide what the options mean for the job.
  */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>

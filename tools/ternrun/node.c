@@ -3,7 +3,6 @@
  * A node sends HELLO with its version, receives the start order, and runs its ranks like any ternrun. Standard input
  * and output are used only as the channel to the head; the ranks never see them.
  */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

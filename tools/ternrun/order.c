@@ -4,7 +4,6 @@
  * so that they can be used in place. Decoding copies the bytes once, checks every length before using it, and never
  * reads past the end, because the sender is not trusted.
  */
-#define _GNU_SOURCE 1
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
  * space for, and the head returns credit for what it has consumed. On that host, a node, streams have no sink: the data
  * that is read is sent to the head unchanged.
  */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

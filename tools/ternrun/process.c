@@ -1,6 +1,5 @@
 /* process.c: settings that ternrun makes for itself and restores in its children: signals and the number of open
  * files. */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <string.h>
 #include <sys/signalfd.h>

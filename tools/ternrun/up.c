@@ -3,7 +3,6 @@
  * The head is the node's only connection to the world outside its host. When the channel to the head ends, for whatever
  * reason, the ranks here are killed: the job continues elsewhere without them, or is over.
  */
-#define _GNU_SOURCE 1
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -22,8 +22,7 @@
  * A part keeps its address, so that tern_region_ptr works. But the path in front of the part is not instant, so the
  * core does not let inlined calls access the part.
  */
-#ifndef TERN_LINK_CHAOS_CHAOS_H
-#define TERN_LINK_CHAOS_CHAOS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -175,5 +174,3 @@ tern_status              tern_chaos_watch(struct tern_link_watch *behind);
 enum tern_link_delivered tern_chaos_notify(int from, const unsigned char *head, bool place);
 bool                     tern_chaos_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len);
 void tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
-
-#endif

@@ -17,8 +17,7 @@
  * Errors of the network are error numbers as in errno.h, or numbers of the network's own; verbs->why() returns their
  * texts. Functions that return int return 0, -EAGAIN if the network is busy, or another negative error number.
  */
-#ifndef TERN_LINK_NET_NET_H
-#define TERN_LINK_NET_NET_H
+#pragma once
 
 #include <errno.h>
 #include <pthread.h>
@@ -395,5 +394,3 @@ void        tern_net_rpc_client_close(struct net_link *net);
 tern_status tern_net_rpc_serve(struct net_link *net, struct net_peer *peer, const struct net_decoded *decoded,
                                const unsigned char *request);
 void        tern_net_rpc_server_close(struct net_link *net);
-
-#endif

@@ -1,8 +1,7 @@
 /* wire.h: the format of all messages that a link over a network sends, and its decoder. Received bytes are untrusted:
  * tern_net_wire_decode() checks them without any other state, and msg_recv.c then checks them against what is known
  * of the sender. */
-#ifndef TERN_LINK_NET_WIRE_H
-#define TERN_LINK_NET_WIRE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -138,5 +137,3 @@ bool tern_net_wire_decode(const void *bytes, size_t len, struct net_decoded *out
 /* Returns the token of messages from one rank to another. The token does not reveal the job's number, and does not
  * allow an observer to make tokens for other pairs of ranks. */
 uint64_t tern_net_wire_token(uint64_t job, uint32_t from, uint32_t to);
-
-#endif

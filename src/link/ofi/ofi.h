@@ -6,8 +6,7 @@
  * completion queue (receive.c, cq.c), which any thread may poll: a thread that waits, or the progress thread
  * (progress.c), which sleeps while nothing happens.
  */
-#ifndef TERN_LINK_OFI_OFI_H
-#define TERN_LINK_OFI_OFI_H
+#pragma once
 
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -192,5 +191,3 @@ tern_status tern_ofi_progress_thread_start(struct ofi_link *ofi);
 void        tern_ofi_progress_thread_stop(struct ofi_link *ofi);
 /* A thread is about to sleep on the rank's bell. Returns for how many ns it may sleep before it must poll again. */
 int64_t     tern_ofi_may_sleep(struct tern_link *link);
-
-#endif

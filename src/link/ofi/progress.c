@@ -16,7 +16,6 @@
  * A provider without a descriptor, or with a descriptor that does not report everything, is polled at least every
  * millisecond. So is a provider whose descriptor is always readable: some leave their own signals in it.
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>

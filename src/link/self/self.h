@@ -1,6 +1,5 @@
 /* self.h: the link of a rank to itself. */
-#ifndef TERN_LINK_SELF_SELF_H
-#define TERN_LINK_SELF_SELF_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -30,5 +29,3 @@ tern_status tern_self_attach(struct tern_link *link, const struct tern_mem_handl
 
 tern_status tern_self_messages_open(struct self_link *self);
 void        tern_self_messages_close(struct self_link *self);
-
-#endif

@@ -1,7 +1,6 @@
 /* bounce_serve.c: the target's half of bounced transfers and RPCs. This code runs on the helper thread only, so no
  * other thread maps the peers' chunks. Peers are identified by their local ranks. Everything that a peer wrote is
  * checked before use: a number out of range or a length that does not fit is answered with an error. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* cma.c: put and get on a peer's private memory through the kernel (process_vm_readv and process_vm_writev), and the
  * probe that tells whether the kernel permits these calls. Containers, seccomp filters and hardened kernels may
  * forbid them. */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>

@@ -12,8 +12,7 @@
  * Every field of the control memory has a fixed width and a stated writer. The control memory is indexed by local
  * ranks (the numbers of the ranks within this node); all other code uses ranks of the job.
  */
-#ifndef TERN_LINK_SHM_SHM_H
-#define TERN_LINK_SHM_SHM_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -264,5 +263,3 @@ void        tern_shm_bounce_progress(struct shm_lane *lane);
 void        tern_shm_bounce_cancel(struct tern_lane *lane, struct tern_link_op *op);
 void        tern_shm_bounce_enter(struct shm_lane *lane);
 void        tern_shm_bounce_leave(struct shm_lane *lane);
-
-#endif

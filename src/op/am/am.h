@@ -1,6 +1,5 @@
 /* am.h: active messages, below the argument checks of the public calls. */
-#ifndef TERN_OP_AM_AM_H
-#define TERN_OP_AM_AM_H
+#pragma once
 
 #include <tern/am.h>
 
@@ -108,5 +107,3 @@ static inline bool tern_op_am_needs_help(const struct tern_link_part *part)
 {
     return part->path && !part->base && !part->path->instant;
 }
-
-#endif

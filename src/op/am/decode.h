@@ -1,7 +1,6 @@
 /* decode.h: decoding and checking the bytes of an active message, before any other code acts on them. The result
  * depends on the bytes alone. */
-#ifndef TERN_OP_AM_DECODE_H
-#define TERN_OP_AM_DECODE_H
+#pragma once
 
 #include <stdbool.h>
 #include <tern/am.h>
@@ -22,5 +21,3 @@ struct tern_am_arrival {
  * Returns false if the message is malformed. */
 bool tern_op_am_decode(const struct tern_am_arrival *arrived, uint32_t args[TERN_AM_ARGS], tern_am_event *event,
                        struct wire_long *place);
-
-#endif

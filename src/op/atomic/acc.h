@@ -10,8 +10,7 @@
  *   RPC      everything else: the initiator packs the operands into requests, and a thread of the target adds them
  *            under the same locks, concurrently with the application (acc_rpc.c)
  */
-#ifndef TERN_OP_ATOMIC_ACC_H
-#define TERN_OP_ATOMIC_ACC_H
+#pragma once
 
 #include "boot/robust_lock.h"
 #include "op/shape/multi.h"
@@ -44,5 +43,3 @@ void tern_op_acc_direct(const struct tern_shape *shape);
 /* acc_rpc.c */
 extern const struct tern_multi_method tern_op_method_acc, tern_op_method_acc_visit;
 tern_op_rpc_handler                   tern_op_acc_rpc;
-
-#endif

@@ -1,6 +1,5 @@
 /* acc_kernels.h: the arithmetic of accumulates: to[i] += scale * from[i], on memory that loads and stores reach. */
-#ifndef TERN_OP_ATOMIC_ACC_KERNELS_H
-#define TERN_OP_ATOMIC_ACC_KERNELS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ typedef void tern_acc_kernel(unsigned char *to, unsigned char *from, size_t byte
 
 /* The kernel for an operation. wide: for a machine for which tern_base_simd_wide() returns true. */
 tern_acc_kernel *tern_op_acc_kernel(const struct tern_acc_op *sum, bool wide);
-
-#endif

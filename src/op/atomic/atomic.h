@@ -5,8 +5,7 @@
  *              value
  *   network    the network's own atomics; only for domains all of whose operations use them
  */
-#ifndef TERN_OP_ATOMIC_ATOMIC_H
-#define TERN_OP_ATOMIC_ATOMIC_H
+#pragma once
 
 #include <tern/atomic.h>
 
@@ -35,5 +34,3 @@ tern_status tern_op_atomic_step(struct tern_op *op, const struct tern_op_atomic 
 
 /* The RPC handler at the target: WIRE_ATOMIC. */
 tern_op_rpc_handler tern_op_atomic_rpc;
-
-#endif

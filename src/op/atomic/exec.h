@@ -1,6 +1,5 @@
 /* exec.h: one atomic operation on memory of this process. */
-#ifndef TERN_OP_ATOMIC_EXEC_H
-#define TERN_OP_ATOMIC_EXEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ static inline bool tern_op_exec_supports(uint32_t type, uint32_t op)
  * the operation. Values are bit patterns; 4-byte values are in the lower half. The operation is acquire and release,
  * except that a get does not release and a put does not acquire. */
 uint64_t tern_op_exec(void *at, tern_type type, uint32_t op, uint64_t operand, uint64_t compare);
-
-#endif

@@ -6,8 +6,7 @@
  * mutex. In case this message is lost because its sender dies, ranks that wait over the network also poll
  * periodically.
  */
-#ifndef TERN_OP_ATOMIC_MUTEX_H
-#define TERN_OP_ATOMIC_MUTEX_H
+#pragma once
 
 #include <tern/mutex.h>
 
@@ -48,5 +47,3 @@ tern_status tern_op_mutex_unlock(const struct tern_op_mutex *mutex);
 uint64_t tern_op_mutex_held(const struct tern_mutexes *mutexes);
 
 tern_op_rpc_handler tern_op_mutex_rpc;
-
-#endif

@@ -1,6 +1,5 @@
 /* mutex_step.h: the steps of locking and unlocking a mutex, executed directly or by RPC. */
-#ifndef TERN_OP_ATOMIC_MUTEX_STEP_H
-#define TERN_OP_ATOMIC_MUTEX_STEP_H
+#pragma once
 
 #include "op/atomic/mutex.h"
 
@@ -27,5 +26,3 @@ void tern_op_mutex_step(struct tern_qlock *turn, unsigned log, enum tern_mutex_s
 /* Execute a step by RPC at the mutex's owner, and wait for the response. Returns TERN_ERR_PEER if the owner is gone. */
 tern_status tern_op_mutex_step_rpc(const struct tern_op_mutex *mutex, enum tern_mutex_step which, uint64_t name,
                                    struct tern_mutex_stepped *done);
-
-#endif

@@ -6,8 +6,7 @@
  * watch that delivered last (tern_core_message_expect), and the link compares the arriving words with it and copies the
  * data to an address that it knows in advance. No request is searched for.
  */
-#ifndef TERN_OP_NOTIFY_EXPECTED_H
-#define TERN_OP_NOTIFY_EXPECTED_H
+#pragma once
 
 #include "op/notify/notify.h"
 
@@ -43,5 +42,3 @@ static inline void tern_op_expected_update(const struct tern_notice *notice, uin
  * notification has arrived; then the request is idle, as after tern_op_notice_seen(). Returns false otherwise; the
  * match may still arrive on another path. */
 bool tern_op_expected_wait(struct tern_notice *notice);
-
-#endif

@@ -9,8 +9,7 @@
  * notifications that match a started request. The others stay in the queues of the links, and their senders see
  * back-pressure.
  */
-#ifndef TERN_OP_NOTIFY_NOTIFY_H
-#define TERN_OP_NOTIFY_NOTIFY_H
+#pragma once
 
 #include <string.h>
 #include <tern/notice.h>
@@ -147,5 +146,3 @@ static inline bool tern_op_notify_put_word(struct tern_ctx *ctx, struct tern_reg
 
 /* Send a notification if there is space now; otherwise return TERN_AGAIN. */
 tern_status tern_op_notify_try(int rank, const struct tern_notification *notification);
-
-#endif

@@ -4,8 +4,7 @@
  * do not, but the RPC server of the target can reach both, a short put and its signal are one RPC. Otherwise the
  * operation has two steps: the transfer, and after its completion the atomic operation (op/atomic/atomic.h).
  */
-#ifndef TERN_OP_NOTIFY_SIGNAL_H
-#define TERN_OP_NOTIFY_SIGNAL_H
+#pragma once
 
 #include <tern/rma.h>
 
@@ -23,5 +22,3 @@ tern_op_rpc_handler tern_op_signal_rpc;
 /* Wake a rank that sleeps until one of its words changes. For ranks on other nodes this does nothing: their network
  * link wakes them. */
 void tern_op_signal_wake(int rank);
-
-#endif

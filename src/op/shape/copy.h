@@ -5,8 +5,7 @@
  * the destination overlaps itself, the content of the overlapping bytes is undefined; all other bytes are well
  * defined.
  */
-#ifndef TERN_OP_SHAPE_COPY_H
-#define TERN_OP_SHAPE_COPY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ void tern_op_copy(unsigned char *to, const unsigned char *from, size_t run, unsi
  * `across`, the source in dimension `along`. */
 void tern_op_transpose(unsigned char *to, const unsigned char *from, size_t run, const struct tern_copy_dim *across,
                        const struct tern_copy_dim *along);
-
-#endif

@@ -8,8 +8,7 @@
  * Offsets count from the start of a memory, which is a part of a region or, starting at NULL, the address space of
  * this process.
  */
-#ifndef TERN_OP_SHAPE_LAYOUT_H
-#define TERN_OP_SHAPE_LAYOUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ bool tern_op_layout_pack(const struct tern_layout *side, const struct tern_layou
                          struct tern_cursor *cursor, uint64_t len, unsigned char *buffer);
 bool tern_op_layout_unpack(const struct tern_layout *side, const struct tern_layout_memory *memory,
                            struct tern_cursor *cursor, uint64_t len, const unsigned char *buffer);
-
-#endif

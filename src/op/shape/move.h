@@ -3,8 +3,7 @@
  * The loops over strides and lists call this for every run, so short runs are moved inline, without a call. Source
  * and destination may overlap.
  */
-#ifndef TERN_OP_SHAPE_MOVE_H
-#define TERN_OP_SHAPE_MOVE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -94,5 +93,3 @@ static inline __attribute__((always_inline)) void tern_op_move(unsigned char *to
         tern_op_move_four(to, from, 64);
     }
 }
-
-#endif

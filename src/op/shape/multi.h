@@ -1,7 +1,6 @@
 /* multi.h: an operation on noncontiguous data: one method out of several, most of which make several transfers and keep
  * some of them in flight at a time. */
-#ifndef TERN_OP_SHAPE_MULTI_H
-#define TERN_OP_SHAPE_MULTI_H
+#pragma once
 
 #include "op/shape/shape.h"
 #include "op/start.h"
@@ -37,5 +36,3 @@ struct tern_multi {
 /* Execute the shape by the method, as opts says. */
 tern_status tern_op_multi_go(struct tern_ctx *ctx, const struct tern_shape *shape,
                              const struct tern_multi_method *method, const tern_opts *opts, const char *call);
-
-#endif

@@ -1,6 +1,5 @@
 /* overlap.h: finding overlapping runs, for debug builds. */
-#ifndef TERN_OP_SHAPE_OVERLAP_H
-#define TERN_OP_SHAPE_OVERLAP_H
+#pragma once
 
 #include "op/shape/layout.h"
 
@@ -13,5 +12,3 @@ bool tern_op_overlap_within(const struct tern_layout *side, uint64_t most, uint6
  * together, or if there is no memory. */
 bool tern_op_overlap_between(const struct tern_layout *a, const struct tern_layout *b, uint64_t shift, uint64_t most,
                              uint64_t *where);
-
-#endif

@@ -1,6 +1,5 @@
 /* packed.h: splitting the remote side of a transfer into batches that fit into an RPC buffer. */
-#ifndef TERN_OP_SHAPE_PACKED_H
-#define TERN_OP_SHAPE_PACKED_H
+#pragma once
 
 #include "op/shape/layout.h"
 #include "op/wire.h"
@@ -19,5 +18,3 @@ void tern_op_batch_fill(struct tern_op_batch *batch, enum wire_verb verb, const 
 
 /* Write the request and the list. Returns the number of bytes written. */
 size_t tern_op_batch_write(const struct tern_op_batch *batch, unsigned char *to);
-
-#endif

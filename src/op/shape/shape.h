@@ -9,8 +9,7 @@
  *            side unpacks them; several requests are outstanding (packed.c, op/rpc_serve.c)
  *   pieces   everything else: each contiguous piece is a transfer of its own, several in flight (pieces.c)
  */
-#ifndef TERN_OP_SHAPE_SHAPE_H
-#define TERN_OP_SHAPE_SHAPE_H
+#pragma once
 
 #include <tern/rma.h>
 
@@ -51,5 +50,3 @@ struct tern_link_iov tern_op_shape_piece(const struct tern_shape *shape, struct 
 
 /* direct.c: copy the data within the call. */
 void tern_op_direct(const struct tern_shape *shape);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * The optimizer is a pure function of its input and detects every overflow.
  */
-#ifndef TERN_OP_SHAPE_STRIDE_H
-#define TERN_OP_SHAPE_STRIDE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ enum tern_stride_verdict {
 };
 
 enum tern_stride_verdict tern_op_stride_make(const struct tern_stride_input *in, struct tern_stride *out);
-
-#endif

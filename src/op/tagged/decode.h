@@ -1,7 +1,6 @@
 /* decode.h: decoding and checking the bytes of a tagged message, before any other code acts on them. The result depends
  * on the bytes alone. */
-#ifndef TERN_OP_TAGGED_DECODE_H
-#define TERN_OP_TAGGED_DECODE_H
+#pragma once
 
 #include <string.h>
 #include <tern/tagged.h>
@@ -68,5 +67,3 @@ static inline bool tern_op_tagged_decode(const unsigned char *bytes, const unsig
     default: return false;
     }
 }
-
-#endif

@@ -6,8 +6,7 @@
  * tern_tagged_op), which has the protocol of the message and the state of that protocol. The operation is freed when
  * the message is complete.
  */
-#ifndef TERN_OP_TAGGED_REQUEST_H
-#define TERN_OP_TAGGED_REQUEST_H
+#pragma once
 
 #include <tern/tagged.h>
 
@@ -272,5 +271,3 @@ struct tern_tagged_op *tern_op_tagged_op_find(int rank, uint64_t id);
 
 /* The number of sends of this rank that wait for a FIN. Written under the lock; a hint for other readers. */
 extern _Atomic uint32_t tern_op_tagged_awaiting_fin;
-
-#endif

@@ -11,8 +11,7 @@
  * (protocol.c). A send that finds no space, or that must follow such a send, waits in the queue of its context
  * (send.c).
  */
-#ifndef TERN_OP_TAGGED_TAGGED_H
-#define TERN_OP_TAGGED_TAGGED_H
+#pragma once
 
 #include "core/job.h"
 #include "core/message.h"
@@ -286,5 +285,3 @@ bool tern_op_tagged_senders_dead(const struct tern_ctx *ctx, const struct tern_m
 bool tern_op_tagged_deserted(const struct tern_ctx *ctx, const struct tern_match_name *name);
 
 extern uint64_t tern_op_tagged_kept_bytes; /* of stored messages. Guarded by the lock; a hint for reports */
-
-#endif

@@ -9,8 +9,7 @@
  * on another list (ready). One loop works off both lists. Neither is processed from within the other, so that chains of
  * any length need no stack.
  */
-#ifndef TERN_OP_TRIGGER_ENGINE_H
-#define TERN_OP_TRIGGER_ENGINE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -134,5 +133,3 @@ static inline void tern_op_engine_busy_dec(struct tern_engine *engine)
     /* release: the effects of the operation. Pairs with tern_core_ctx_has_outstanding(). */
     atomic_store_explicit(&engine->base.busy, tern_op_engine_busy(engine) - 1, memory_order_release);
 }
-
-#endif

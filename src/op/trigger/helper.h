@@ -1,6 +1,5 @@
 /* helper.h: progress on engines by the helper thread while the program computes. */
-#ifndef TERN_OP_TRIGGER_HELPER_H
-#define TERN_OP_TRIGGER_HELPER_H
+#pragma once
 
 #include "op/trigger/engine.h"
 
@@ -16,5 +15,3 @@ void tern_op_helper_wake(void);
 
 /* Keep the helper thread from polling engines, because the program is about to leave the job. */
 void tern_op_helper_stop(void);
-
-#endif

@@ -4,8 +4,7 @@
  * Entries that are added with ascending thresholds, as in a chain, are in a FIFO list; the others are in a heap. The
  * entries are embedded in the waiting objects and know their position, so that they can be removed from the middle.
  */
-#ifndef TERN_OP_TRIGGER_THRESHOLD_H
-#define TERN_OP_TRIGGER_THRESHOLD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ struct tern_threshold *tern_op_threshold_next(const struct tern_threshold_queue 
 
 /* Free the memory of the queue. Its entries are ignored. */
 void tern_op_threshold_free(struct tern_threshold_queue *heap);
-
-#endif

@@ -4,8 +4,7 @@
  * there, and the engine learns of its completion. An operation that is not a transfer, such as an active message, has
  * no part, and is complete when it has started.
  */
-#ifndef TERN_OP_TRIGGER_TRIGGER_H
-#define TERN_OP_TRIGGER_TRIGGER_H
+#pragma once
 
 #include <tern/am.h>
 #include <tern/counter.h>
@@ -42,5 +41,3 @@ struct tern_trigger {
 tern_status tern_op_trigger_am(struct tern_ctx *ctx, int peer, const tern_am *am, const tern_opts *opts);
 tern_status tern_op_trigger_add(struct tern_counter *target, uint64_t value, const tern_opts *opts);
 tern_status tern_op_trigger_watch(struct tern_counter *counter, const tern_opts *opts);
-
-#endif
