@@ -47,11 +47,7 @@ tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct 
     }
     pthread_mutex_lock(&tern_job.lock);
     ctx->number = opened++;
-    ctx->next = tern_job.contexts;
-    ctx->link = &tern_job.contexts;
-    if (ctx->next)
-        ctx->next->link = &ctx->next;
-    tern_job.contexts = ctx;
+    tern_base_list_push(&tern_job.contexts, &ctx->node);
     pthread_mutex_unlock(&tern_job.lock);
     *out = ctx;
     return TERN_OK;
@@ -60,11 +56,7 @@ tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct 
 void tern_core_ctx_unlist(struct tern_ctx *ctx)
 {
     pthread_mutex_lock(&tern_job.lock);
-    *ctx->link = ctx->next;
-    if (ctx->next)
-        ctx->next->link = ctx->link;
-    ctx->next = NULL;
-    ctx->link = &ctx->next;
+    tern_base_list_remove(&ctx->node);
     pthread_mutex_unlock(&tern_job.lock);
 }
 
@@ -82,7 +74,7 @@ void tern_core_ctx_close(struct tern_ctx *ctx)
 {
     tern_core_ctx_unlist(ctx);
     if (ctx->engine)
-        ctx->engine->close(ctx->engine);
+        tern_op_engine_ops.close(ctx);
     lanes_close(ctx, tern_job.links);
     release_ops(&ctx->outstanding);
     release_ops(&ctx->held);
@@ -139,7 +131,7 @@ tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what)
     tern_status st = ctx->failed;
 
     if (TERN_UNLIKELY(ctx->engine != NULL) && st == TERN_OK)
-        st = ctx->engine->failed(ctx->engine, ctx->failed_op, sizeof(ctx->failed_op));
+        st = tern_op_engine_ops.failed(ctx, ctx->failed_op, sizeof(ctx->failed_op));
     ctx->failed = TERN_OK;
     return st < 0 ? tern_base_fail(st, "%s: an earlier %s failed", what, ctx->failed_op) : TERN_OK;
 }
@@ -193,7 +185,7 @@ static void drain_describe(void *arg, char *text, size_t size)
     if (tern_core_ctx_has_ops(drain->ctx))
         tern_core_op_describe(TERN_LIST_ITEM(drain->ctx->outstanding.next, struct tern_op, node), op, sizeof(op));
     else if (tern_core_ctx_has_outstanding(drain->ctx))
-        drain->ctx->engine->describe(drain->ctx->engine, op, sizeof(op));
+        tern_op_engine_ops.describe(drain->ctx, op, sizeof(op));
     else if ((tagged = drain->retires && drain->ctx->tagged && !drain->ctx->inline_unflushed))
         tern_op_tagged_ops.describe(drain->ctx, op, sizeof(op));
     snprintf(text, size, "%s waits %s%s", drain->what, tagged ? "" : "for a ", op);

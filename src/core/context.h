@@ -13,16 +13,17 @@
 #include "core/team.h"
 #include "link/link.h"
 
-/* Operations of a context that other threads may advance too: op/trigger/engine.h. */
-struct tern_ctx_engine {
-    _Atomic uint32_t busy; /* number of operations that have started, or are about to, and have not completed */
-    void (*progress)(struct tern_ctx_engine *engine);
-    void (*describe)(struct tern_ctx_engine *engine, char *text, size_t size); /* writes what is outstanding */
+/* What the trigger engine does for a context that has one; op/trigger/engine.c defines it. Other threads may advance the
+ * operations of an engine, too. */
+struct tern_ctx_engine_ops {
+    void (*progress)(struct tern_ctx *ctx);
+    void (*describe)(struct tern_ctx *ctx, char *text, size_t size); /* writes what is outstanding */
     /* Return the first error, since the last call, of an operation without an event, and write which operation
      * failed. */
-    tern_status (*failed)(struct tern_ctx_engine *engine, char *text, size_t size);
-    void (*close)(struct tern_ctx_engine *engine);
+    tern_status (*failed)(struct tern_ctx *ctx, char *text, size_t size);
+    void (*close)(struct tern_ctx *ctx);
 };
+extern const struct tern_ctx_engine_ops tern_op_engine_ops;
 
 /* What the tagged layer does for a context that has tagged state; op/tagged/tagged.c defines it. */
 struct tern_ctx_tagged_ops {
@@ -40,25 +41,26 @@ struct tern_ctx_tagged_ops {
 extern const struct tern_ctx_tagged_ops tern_op_tagged_ops;
 
 struct tern_ctx {
-    struct tern_ctx_head    head;
-    struct tern_team       *team;
-    uint32_t                number; /* unique in the process */
-    tern_order              order;
-    double                  timeout; /* seconds; 0: none */
-    struct tern_lane       *lane[TERN_LINKS_MAX];
-    struct tern_list        outstanding;      /* operations, newest first */
-    struct tern_list        active;           /* those that the context must advance, oldest first */
-    struct tern_list        held;             /* operations on the heap that have ended but have events */
-    struct tern_pool        ops;              /* memory of operations */
-    struct tern_ctx_engine *engine;           /* NULL: there is none */
-    bool                    inline_unflushed; /* inline payload of notifications may not be in its destination yet */
-    tern_status             failed;           /* the first error of an implicit operation since the last quiet */
-    char                    failed_op[120];
-    struct tern_tagged     *tagged; /* op/tagged/request.h; NULL: none */
+    struct tern_ctx_head head;
+    struct tern_team    *team;
+    uint32_t             number; /* unique in the process */
+    tern_order           order;
+    double               timeout; /* seconds; 0: none */
+    struct tern_lane    *lane[TERN_LINKS_MAX];
+    struct tern_list     outstanding;      /* operations, newest first */
+    struct tern_list     active;           /* those that the context must advance, oldest first */
+    struct tern_list     held;             /* operations on the heap that have ended but have events */
+    struct tern_pool     ops;              /* memory of operations */
+    struct tern_engine  *engine;           /* op/trigger/engine.h; NULL: none */
+    _Atomic uint32_t     engine_busy;      /* operations of the engine that have not completed, parked ones aside */
+    bool                 inline_unflushed; /* inline payload of notifications may not be in its destination yet */
+    tern_status          failed;           /* the first error of an implicit operation since the last quiet */
+    char                 failed_op[120];
+    struct tern_tagged  *tagged; /* op/tagged/request.h; NULL: none */
     /* The tagged layer asks for its advance, or a rank has died. Any thread sets it. */
-    _Atomic bool            attention;
-    struct tern_ctx        *next, **link; /* on the job's list */
-    struct {                              /* cached result of the last tern_region_find */
+    _Atomic bool         attention;
+    struct tern_list     node; /* on the job's list */
+    struct {                   /* cached result of the last tern_region_find */
         uint64_t            changes;
         int                 rank;
         uint64_t            addr, size;
@@ -98,7 +100,7 @@ static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
     if (tern_core_ctx_has_ops(ctx))
         tern_core_ctx_advance(ctx);
     if (TERN_UNLIKELY(ctx->engine != NULL))
-        ctx->engine->progress(ctx->engine);
+        tern_op_engine_ops.progress(ctx);
     tern_core_message_poll();
     /* Ordered by the lock of the tagged layer. */
     if (TERN_UNLIKELY(atomic_load_explicit(&ctx->attention, memory_order_relaxed)))
@@ -126,7 +128,7 @@ static inline bool tern_core_ctx_has_outstanding(const struct tern_ctx *ctx)
     /* acquire: makes visible what other threads did in completed operations. Pairs with the release in
      * op/trigger/engine.c. */
     return tern_core_ctx_has_ops(ctx) ||
-           (TERN_UNLIKELY(ctx->engine != NULL) && atomic_load_explicit(&ctx->engine->busy, memory_order_acquire) > 0);
+           TERN_UNLIKELY(atomic_load_explicit(&ctx->engine_busy, memory_order_acquire) > 0);
 }
 
 /* Poll for notifications, and occasionally for everything else; polls counts the calls. Every poll makes progress on

@@ -25,7 +25,9 @@
 /* Within this time the launcher learns of a death: the kernel takes long to release much memory. */
 #define NOTICE_NS 3000000000ll
 
-struct tern_job tern_job = { .lock = PTHREAD_MUTEX_INITIALIZER, .regions = TERN_LIST_INIT(tern_job.regions) };
+struct tern_job tern_job = { .lock = PTHREAD_MUTEX_INITIALIZER,
+                             .contexts = TERN_LIST_INIT(tern_job.contexts),
+                             .regions = TERN_LIST_INIT(tern_job.regions) };
 
 tern_status tern_core_job_running(void)
 {
@@ -57,7 +59,7 @@ void tern_core_job_mark_dead(uint32_t losses)
             __atomic_store_n(&region->fast[rank].reach, 0, __ATOMIC_RELAXED); /* the inlined calls read it */
     }
     atomic_store_explicit(&tern_job.losses_seen, losses, memory_order_relaxed);
-    for (struct tern_ctx *ctx = tern_job.contexts; ctx; ctx = ctx->next)
+    TERN_LIST_EACH(struct tern_ctx, ctx, &tern_job.contexts, node)
         atomic_store_explicit(&ctx->attention, true,
                               memory_order_release); /* losses_seen; pairs with op/tagged/tagged.c, advance() */
     pthread_mutex_unlock(&tern_job.lock);
@@ -201,8 +203,8 @@ static void release_all(void)
     tern_boot_helper_stop(&tern_core_helper);
     TERN_LIST_EACH(struct tern_region, region, &tern_job.regions, node)
         tern_core_region_release(region);
-    while (tern_job.contexts)
-        tern_core_ctx_close(tern_job.contexts);
+    TERN_LIST_EACH(struct tern_ctx, ctx, &tern_job.contexts, node)
+        tern_core_ctx_close(ctx);
     tern_core_domains_close();
     tern_core_region_index_close();
     tern_core_team_close(&tern_job.node);
@@ -314,7 +316,7 @@ tern_status tern_core_job_close(void)
     tern_status   st = TERN_OK;
     tern_deadline deadline = tern_core_job_deadline();
 
-    for (struct tern_ctx *ctx = tern_job.contexts; ctx; ctx = ctx->next)
+    TERN_LIST_EACH(struct tern_ctx, ctx, &tern_job.contexts, node)
         if (tern_core_ctx_drain(ctx, deadline, "tern_finalize") < 0)
             st = TERN_ERR_TIMEOUT;
     if (say_goodbye() < 0)

@@ -33,7 +33,7 @@ struct tern_job {
     _Atomic bool    *lost; /* [ranks] known to be dead; read without the lock */
     _Atomic bool    *gone; /* [ranks] the kernel has reported that the process is gone; accessed without the lock */
     _Atomic uint32_t losses_seen;
-    struct tern_ctx *contexts;
+    struct tern_list contexts;
     struct tern_list regions;
     _Atomic uint64_t region_changes; /* number of additions to and removals from regions; read without the lock */
 };

@@ -142,7 +142,7 @@ static void the_word_is_tried_again_with_an_engine(void **state)
     s.refusals = 2;
     assert_true(move_on());
     expect_active();
-    s.ctx.engine = (struct tern_ctx_engine *)&s.engine;
+    s.ctx.engine = &s.engine;
     assert_true(move_on());
     expect_active();
     assert_true(tern_base_list_empty(&s.engine_ctx.outstanding));

@@ -49,7 +49,7 @@ static int begin(void **state)
     (void)state;
     memset((void *)&s, 0, sizeof(s));
     s.engine.ctx = &s.engine_ctx;
-    s.ctx.engine = (struct tern_ctx_engine *)&s.engine;
+    s.ctx.engine = &s.engine;
     s.request.ctx = &s.ctx;
     s.request.buffer = s.buffer;
     s.request.size = WANT;

@@ -97,7 +97,7 @@ static void fetch_advance(struct tern_op *fetch)
     if (!send_fin(op))
         return;
     tern_core_op_complete(fetch, TERN_OK); /* the request has its own status */
-    tern_op_engine_busy_dec(tern_op_tagged_engine(op->request->ctx));
+    tern_op_engine_busy_dec(op->request->ctx->engine);
     end(op);
 }
 
@@ -203,14 +203,14 @@ static tern_status need_engine(struct tern_ctx *ctx)
 
     if (st == TERN_OK)
         /* release: the context's tagged state. Pairs with the helper thread. */
-        atomic_store_explicit(&tern_op_tagged_engine(ctx)->tagged, ctx->tagged, memory_order_release);
+        atomic_store_explicit(&ctx->engine->tagged, ctx->tagged, memory_order_release);
     return st;
 }
 
 void tern_op_tagged_rndv_start(struct tern_ctx *ctx)
 {
     tern_status         st = need_engine(ctx);
-    struct tern_engine *engine = tern_op_tagged_engine(ctx);
+    struct tern_engine *engine = ctx->engine;
 
     if (engine)
         pthread_mutex_lock(&engine->lock);

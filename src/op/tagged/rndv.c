@@ -143,7 +143,7 @@ static const struct tern_op_kind chunk_kind = { .start = NULL }; /* one get, who
 tern_status tern_op_tagged_get(struct tern_tagged_op *op, uint64_t at, uint64_t len)
 {
     const struct tern_link_path *path = op->part.path;
-    struct tern_ctx             *ctx = tern_op_tagged_engine(op->request->ctx)->ctx;
+    struct tern_ctx             *ctx = op->request->ctx->engine->ctx;
     struct tern_xfer             xfer = { .part = &op->part,
                                           .offset = op->begin + at,
                                           .local = (unsigned char *)op->request->buffer + at,

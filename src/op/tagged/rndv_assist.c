@@ -77,7 +77,7 @@ static uint64_t split_window(void)
  * stores. */
 static bool is_stored(const struct tern_tagged_op *op)
 {
-    struct tern_ctx          *ctx = tern_op_tagged_engine(op->request->ctx)->ctx;
+    struct tern_ctx          *ctx = op->request->ctx->engine->ctx;
     const struct tern_region *region =
         tern_op_tagged_region(ctx, tern_job.boot.rank, (uint64_t)(uintptr_t)op->request->buffer, op->want);
 

@@ -182,7 +182,7 @@ static bool assist_by_kernel(struct tern_ctx *ctx, const struct tern_tagged_assi
 static bool is_occupied(const struct tern_ctx *ctx)
 {
     return atomic_load_explicit(&ctx->tagged->wishes, memory_order_relaxed) > 0 || /* a hint */
-           (ctx->engine && tern_op_engine_busy(tern_op_tagged_engine(ctx)) > 0);
+           tern_op_engine_has_work(ctx);
 }
 
 static bool assist_one(struct tern_ctx *ctx, const struct tern_tagged_assist *assist)

@@ -232,7 +232,7 @@ static tern_status leave_poll(void *arg)
     bool left = tern_op_tagged_forget();
 
     (void)arg;
-    for (struct tern_ctx *ctx = tern_job.contexts; ctx; ctx = ctx->next) {
+    TERN_LIST_EACH(struct tern_ctx, ctx, &tern_job.contexts, node) {
         tern_core_ctx_progress(ctx);
         left &= !ctx->tagged || (tern_base_list_empty(&ctx->tagged->queue) && !has_matched(ctx->tagged));
     }

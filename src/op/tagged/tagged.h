@@ -93,12 +93,6 @@ static inline void tern_op_tagged_fail(struct tern_tagged_op *op, tern_status st
         op->request->status = st;
 }
 
-/* The engine of a context; NULL: there is none. */
-static inline struct tern_engine *tern_op_tagged_engine(const struct tern_ctx *ctx)
-{
-    return (struct tern_engine *)ctx->engine;
-}
-
 /* ---- rndv.c, rndv_assist.c, rndv_assist_send.c: the two rendezvous protocols ---- */
 
 tern_status tern_op_tagged_send_rts(struct tern_ctx *ctx, int rank, uint64_t tag, const void *data, size_t len,

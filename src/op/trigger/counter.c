@@ -16,14 +16,11 @@ tern_status tern_op_counter_new(struct tern_ctx *ctx, struct tern_counter **out)
         return st;
     if (!(counter = calloc(1, sizeof(*counter))))
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for a counter");
-    engine = (struct tern_engine *)ctx->engine;
+    engine = ctx->engine;
     counter->engine = engine;
+    tern_base_list_init(&counter->moved);
     pthread_mutex_lock(&engine->lock);
-    counter->next = engine->counters;
-    counter->link = &engine->counters;
-    if (counter->next)
-        counter->next->link = &counter->next;
-    engine->counters = counter;
+    tern_base_list_push(&engine->counters, &counter->node);
     pthread_mutex_unlock(&engine->lock);
     *out = counter;
     return TERN_OK;
@@ -53,19 +50,6 @@ static uint32_t users_elsewhere(const struct tern_counter *counter)
     return users;
 }
 
-/* Remove the counter from the list of moved counters. */
-static void forget_move(struct tern_counter *counter)
-{
-    struct tern_counter **at = &counter->engine->moved;
-
-    if (!counter->moved)
-        return;
-    while (*at != counter)
-        at = &(*at)->next_moved;
-    *at = counter->next_moved;
-    tern_op_engine_busy_dec(counter->engine);
-}
-
 bool tern_op_counter_free(struct tern_counter *counter)
 {
     struct tern_engine *engine = counter->engine;
@@ -77,10 +61,10 @@ bool tern_op_counter_free(struct tern_counter *counter)
         return false;
     }
     cancel_all(counter);
-    forget_move(counter);
-    *counter->link = counter->next;
-    if (counter->next)
-        counter->next->link = counter->link;
+    if (!tern_base_list_empty(&counter->moved))
+        tern_op_engine_busy_dec(engine); /* a moved counter is work to do */
+    tern_base_list_remove(&counter->moved);
+    tern_base_list_remove(&counter->node);
     pthread_mutex_unlock(&engine->lock);
     tern_op_threshold_free(&counter->armed);
     free(counter);

@@ -17,11 +17,10 @@ void tern_op_engine_moved(struct tern_counter *counter)
 {
     struct tern_engine *engine = counter->engine;
 
-    if (counter->moved || !tern_op_threshold_reached(&counter->armed, tern_op_counter_value(counter)))
+    if (!tern_base_list_empty(&counter->moved) ||
+        !tern_op_threshold_reached(&counter->armed, tern_op_counter_value(counter)))
         return;
-    counter->moved = true;
-    counter->next_moved = engine->moved;
-    engine->moved = counter;
+    tern_base_list_push(&engine->moved, &counter->moved);
     tern_op_engine_busy_inc(engine);
 }
 
@@ -188,13 +187,13 @@ static tern_status start(struct tern_trigger *trigger)
 
 static bool fire(struct tern_engine *engine)
 {
-    struct tern_counter   *counter = engine->moved;
+    struct tern_list      *first = tern_base_list_pop(&engine->moved);
+    struct tern_counter   *counter;
     struct tern_threshold *armed;
 
-    if (!counter)
+    if (!first)
         return false;
-    engine->moved = counter->next_moved;
-    counter->moved = false;
+    counter = TERN_LIST_ITEM(first, struct tern_counter, moved);
     while ((armed = tern_op_threshold_pop(&counter->armed, tern_op_counter_value(counter)))) {
         tern_op_engine_busy_inc(engine);
         tern_op_engine_ready((struct tern_trigger *)armed);
@@ -233,7 +232,7 @@ bool tern_op_engine_progress(struct tern_engine *engine)
         while (fire(engine))
             any = true;
         any |= start_ready(engine);
-    } while (engine->moved);
+    } while (!tern_base_list_empty(&engine->moved));
     return any || tern_op_engine_busy(engine) != before;
 }
 
@@ -249,9 +248,9 @@ void tern_op_engine_progress_in_handler(struct tern_engine *engine)
         tern_op_engine_progress(engine);
 }
 
-static void engine_progress(struct tern_ctx_engine *base)
+static void engine_progress(struct tern_ctx *ctx)
 {
-    struct tern_engine *engine = (struct tern_engine *)base;
+    struct tern_engine *engine = ctx->engine;
 
     tern_boot_activity_mark(&engine->activity);
     if (tern_op_engine_busy(engine) == 0 || pthread_mutex_trylock(&engine->lock) != 0)
@@ -268,9 +267,9 @@ static void describe(const char *what, int rank, char *text, size_t size)
         snprintf(text, size, "%s to rank %d of the job, which counts or was triggered,", what, rank);
 }
 
-static void engine_describe(struct tern_ctx_engine *base, char *text, size_t size)
+static void engine_describe(struct tern_ctx *ctx, char *text, size_t size)
 {
-    struct tern_engine *engine = (struct tern_engine *)base;
+    struct tern_engine *engine = ctx->engine;
     const char         *what = NULL;
     int                 rank = -1;
 
@@ -288,9 +287,9 @@ static void engine_describe(struct tern_ctx_engine *base, char *text, size_t siz
     pthread_mutex_unlock(&engine->lock);
 }
 
-static tern_status engine_failed(struct tern_ctx_engine *base, char *text, size_t size)
+static tern_status engine_failed(struct tern_ctx *ctx, char *text, size_t size)
 {
-    struct tern_engine *engine = (struct tern_engine *)base;
+    struct tern_engine *engine = ctx->engine;
     tern_status         st;
 
     pthread_mutex_lock(&engine->lock);
@@ -302,23 +301,25 @@ static tern_status engine_failed(struct tern_ctx_engine *base, char *text, size_
     return st;
 }
 
-static void engine_close(struct tern_ctx_engine *base)
+static void engine_close(struct tern_ctx *ctx)
 {
-    struct tern_engine  *engine = (struct tern_engine *)base;
-    struct tern_counter *counter;
+    struct tern_engine *engine = ctx->engine;
 
     tern_op_helper_leave(engine);
     tern_core_ctx_close(engine->ctx);
     TERN_LIST_EACH(struct tern_trigger, trigger, &engine->all, all)
         tern_op_engine_free(trigger);
-    while ((counter = engine->counters)) {
-        engine->counters = counter->next;
+    TERN_LIST_EACH(struct tern_counter, counter, &engine->counters, node) {
         tern_op_threshold_free(&counter->armed);
         free(counter);
     }
     pthread_mutex_destroy(&engine->lock);
     free(engine);
 }
+
+const struct tern_ctx_engine_ops tern_op_engine_ops = {
+    .progress = engine_progress, .describe = engine_describe, .failed = engine_failed, .close = engine_close
+};
 
 tern_status tern_op_engine_open(struct tern_ctx *owner)
 {
@@ -332,15 +333,13 @@ tern_status tern_op_engine_open(struct tern_ctx *owner)
         return st;
     }
     tern_core_ctx_unlist(engine->ctx);
-    engine->base.progress = engine_progress;
-    engine->base.describe = engine_describe;
-    engine->base.failed = engine_failed;
-    engine->base.close = engine_close;
     engine->owner = owner;
     tern_base_list_init(&engine->all);
     tern_base_list_init(&engine->ready);
+    tern_base_list_init(&engine->counters);
+    tern_base_list_init(&engine->moved);
     pthread_mutex_init(&engine->lock, NULL);
     tern_op_helper_join(engine);
-    owner->engine = &engine->base;
+    owner->engine = engine;
     return TERN_OK;
 }

@@ -25,17 +25,15 @@ struct tern_counter {
     struct tern_threshold_queue armed;           /* triggered operations that wait for the counter */
     uint32_t                    users;           /* operations, started or not, that update the counter when they
                                                   * complete or add to it */
-    bool                        moved;           /* the counter is on the engine's list of moved counters */
-    struct tern_counter        *next_moved;
-    struct tern_counter        *next, **link; /* in the list of all counters of the engine */
+    struct tern_list            moved;           /* in the engine's list of moved counters, or in none */
+    struct tern_list            node;            /* in the list of all counters of the engine */
 };
 
 struct tern_engine {
-    struct tern_ctx_engine      base;  /* must be first */
     pthread_mutex_t             lock;  /* guards all fields except activity and helped */
     struct tern_ctx            *owner; /* the program's context */
     struct tern_ctx            *ctx;   /* the context on which the engine starts operations */
-    struct tern_counter        *counters, *moved;
+    struct tern_list            counters, moved;
     struct tern_list            all;         /* the triggers of all operations, newest first */
     struct tern_list            ready;       /* those that are ready to start, in this order */
     _Atomic uint32_t            ready_count; /* read without the lock by threads that check for space */
@@ -114,7 +112,7 @@ static inline void tern_op_trigger_set_state(struct tern_trigger *trigger, enum 
 /* The number of operations to do. Readers that only ask whether the context is busy need no lock. */
 static inline uint32_t tern_op_engine_busy(const struct tern_engine *engine)
 {
-    return atomic_load_explicit(&engine->base.busy, memory_order_relaxed);
+    return atomic_load_explicit(&engine->owner->engine_busy, memory_order_relaxed);
 }
 
 /* The number of operations that are ready to start; only a hint without the lock. */
@@ -123,13 +121,19 @@ static inline uint32_t tern_op_engine_waiting(const struct tern_engine *engine)
     return atomic_load_explicit(&engine->ready_count, memory_order_relaxed);
 }
 
+/* Whether the context has an engine with work to do. */
+static inline bool tern_op_engine_has_work(const struct tern_ctx *ctx)
+{
+    return atomic_load_explicit(&ctx->engine_busy, memory_order_relaxed) > 0;
+}
+
 static inline void tern_op_engine_busy_inc(struct tern_engine *engine)
 {
-    atomic_store_explicit(&engine->base.busy, tern_op_engine_busy(engine) + 1, memory_order_relaxed);
+    atomic_store_explicit(&engine->owner->engine_busy, tern_op_engine_busy(engine) + 1, memory_order_relaxed);
 }
 
 static inline void tern_op_engine_busy_dec(struct tern_engine *engine)
 {
     /* release: the effects of the operation. Pairs with tern_core_ctx_has_outstanding(). */
-    atomic_store_explicit(&engine->base.busy, tern_op_engine_busy(engine) - 1, memory_order_release);
+    atomic_store_explicit(&engine->owner->engine_busy, tern_op_engine_busy(engine) - 1, memory_order_release);
 }

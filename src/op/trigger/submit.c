@@ -12,7 +12,7 @@
 
 struct tern_ctx *tern_op_engine_ctx(const struct tern_ctx *ctx)
 {
-    return ((struct tern_engine *)ctx->engine)->ctx;
+    return ctx->engine->ctx;
 }
 
 static bool is_full(const struct tern_engine *engine)
