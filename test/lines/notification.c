@@ -104,6 +104,9 @@ static void serve_puts(unsigned puts)
         OK(tern_put_notify_nbi(TERN_WORLD, r.region, 1, 0, &turn, sizeof(turn), (uint32_t)tag));
         OK(tern_put_u64(TERN_WORLD, r.region, 1, 4096, turn));
     }
+    /* Stay out of the barrier until rank 1 has counted: the barrier copies payload that rank 1 has not copied yet. */
+    while (__atomic_load_n(word(0), __ATOMIC_ACQUIRE) == 0)
+        sched_yield();
 }
 
 /* Rank 1: the note with this tag is in the queue when this returns, and nothing was looked for. */
@@ -205,8 +208,10 @@ int main(void)
     job_region_make(&r, JOB_HOST, SIZE);
     if (tern_rank() == 0)
         serve_puts(12);
-    else
+    else {
         count_lines();
+        OK(tern_put_u64(TERN_WORLD, r.region, 0, 4096, 1)); /* any value but 0 */
+    }
     OK(tern_barrier(TERN_WORLD));
     job_region_drop(&r);
     OK(tern_finalize());
