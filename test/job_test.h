@@ -221,7 +221,7 @@ static inline void job_holds(const char *file, int line, const unsigned char *at
     }
 }
 
-/* Read memory that a service thread of this process writes when a peer puts to it. The two accesses are ordered through
+/* Read memory that a helper thread of this process writes when a peer puts to it. The two accesses are ordered through
  * the peer. The thread sanitizer sees only one process, so it cannot see this order, and suppressing each report takes
  * long. */
 #ifdef __SANITIZE_THREAD__

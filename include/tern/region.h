@@ -8,7 +8,7 @@
  *   "self"     the caller's own part
  *   "shm"      allocated memory of a rank on the same node: loads and stores of the initiator
  *   "cma"      registered memory of a rank on the same node: the kernel copies (cross-memory attach)
- *   "bounce"   as "cma", where the kernel forbids cross-memory attach: a service thread of the target copies
+ *   "bounce"   as "cma", where the kernel forbids cross-memory attach: the helper thread of the target copies
  *   "ofi"      any memory of a rank on another node: the network copies, through libfabric
  */
 #ifndef TERN_REGION_H
@@ -120,7 +120,7 @@ TERN_API uint64_t tern_region_size(const tern_region *region, int rank);
 
 /* Get the name of the path through which this process reaches the part of a rank. rank counts in the region's team. The
  * introduction of region.h describes the paths.
- * Returns  A static string: "self", "shm" (loads and stores), "cma" (the kernel copies), "bounce" (a service thread of
+ * Returns  A static string: "self", "shm" (loads and stores), "cma" (the kernel copies), "bounce" (the helper thread of
  *            the target copies through a buffer), "ofi" (the network), or "none" if there is no such part.
  * Remote   None.
  * Threads  Any thread may call this function. */

@@ -370,7 +370,7 @@ int main(void)
     }
     deadlines();
     strict(right());
-    if (tern_size() == 1 || !JOB_SANITIZED) /* overwrites memory that a service thread wrote: see job_put_holds() */
+    if (tern_size() == 1 || !JOB_SANITIZED) /* overwrites memory that a helper thread wrote: see job_put_holds() */
         strict(tern_rank());
     OK(tern_barrier(TERN_WORLD));
     job_region_drop(&words);

@@ -39,7 +39,7 @@ static double mine(int i, int j)
     return number;
 }
 
-/* Overwrite memory that a service thread may have written. */
+/* Overwrite memory that a helper thread may have written. */
 static void mine_set(int byte)
 {
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
@@ -474,7 +474,7 @@ static uint64_t *word_at(unsigned char *memory, unsigned i)
 static void long_check(unsigned char *here, unsigned char *source)
 {
     OK(tern_barrier(TERN_WORLD));
-    AnnotateIgnoreReadsBegin(__FILE__, __LINE__); /* a service thread writes it: see job_differ() */
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__); /* a helper thread writes it: see job_differ() */
     for (unsigned i = 0; i < PIECES; i++) {
         CHECK(*word_at(here, PIECES - 1 - i) == word(left(), i));
         CHECK(*word_at(source, i) == word(tern_rank(), i));

@@ -87,7 +87,7 @@ static void *maker(void *arg)
 
     OK(tern_ctx_create(team, TERN_RELAXED, &ctx));
     for (unsigned round = 0; round < (JOB_SANITIZED ? 10 : 60); round++) {
-        OK(tern_region_register(ctx, memory, 10000, &a)); /* the first of them may start the service thread */
+        OK(tern_region_register(ctx, memory, 10000, &a)); /* the first of them may start the helper thread */
         OK(tern_region_alloc(ctx, 5000, NULL, &b));
         OK(tern_put_u64(ctx, a, (job_me(ctx) + 1) % job_ranks(ctx), 8, round));
         OK(tern_put_u64(ctx, b, (job_me(ctx) + 1) % job_ranks(ctx), 8, round));

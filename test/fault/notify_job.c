@@ -282,7 +282,7 @@ static void run_target(void)
                 usleep(1000);
         fault_die();
     }
-    for (uint64_t deaf = 0; deaf == 0;) /* by atomics: its service thread may run them meanwhile */
+    for (uint64_t deaf = 0; deaf == 0;) /* by atomics: its helper thread may run them meanwhile */
         EXPECT(TERN_OK, tern_fadd_u64(TERN_WORLD, region, 1, sizeof(*who), 0, &deaf));
     spare = job_new((size_t)ACCESSES * LONG);
     fill_queue();

@@ -2,7 +2,7 @@
  *
  * run_link forks one process per rank. Each process fills a struct tern_boot from a shared arena, opens the link under
  * test through its table, opens the world group and one lane, and runs the body. A process that fails a check reports
- * it and exits with status 1; the parent then kills the other processes and fails the test. There is no service thread:
+ * it and exits with status 1; the parent then kills the other processes and fails the test. There is no helper thread:
  * a rank serves its peers while it waits, unless the test forbids it, so a test decides when a target makes progress.
  */
 #ifndef TERN_LINK_TEST_H
