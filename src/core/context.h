@@ -13,8 +13,8 @@
 #include "core/team.h"
 #include "link/link.h"
 
-/* What the trigger engine does for a context that has one; op/trigger/engine.c defines it. Other threads may advance the
- * operations of an engine, too. */
+/* What the trigger engine does for a context that has one; op/trigger/engine.c defines it. Other threads may advance
+ * the operations of an engine, too. */
 struct tern_ctx_engine_ops {
     void (*progress)(struct tern_ctx *ctx);
     void (*describe)(struct tern_ctx *ctx, char *text, size_t size); /* writes what is outstanding */
