@@ -33,27 +33,41 @@ static void merge_notification(struct tern_op *op)
         xfer->notify = false;
 }
 
-/* Start a transfer that completes within the call. */
+/* Start a transfer that completes within the call, and send its notification. Returns TERN_AGAIN, with no effect, if
+ * the notification cannot be sent now: space for it is reserved first. */
 static tern_status start_now(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts)
 {
     const struct tern_link_part *part = xfer->part;
-    tern_status                  st = xfer->len == 0 ? TERN_OK : part->path->start(ctx->lane[part->link], xfer, NULL);
+    bool                         notifies = (opts->flags & TERN_NOTIFY) != 0;
+    struct tern_link_msg         msg;
+    tern_status                  st = TERN_OK;
 
+    if (notifies && (tern_core_job_lost(part->rank) || tern_op_notify_reserve(part->rank, &msg) != TERN_OK))
+        return TERN_AGAIN;
+    if (xfer->len > 0)
+        st = part->path->start(ctx->lane[part->link], xfer, NULL);
     if (st == TERN_OK)
         tern_op_no_events(opts);
     else if (st == TERN_ERR_PEER)
         tern_core_job_confirm(part->rank, tern_core_ctx_deadline(ctx));
+    if (notifies && st == TERN_OK)
+        tern_op_notify_send(&msg,
+                            &(struct tern_notification){ .scope = part->region, .bytes = xfer->len, .tag = opts->tag });
+    else if (notifies)
+        tern_op_notify_drop(&msg);
     return st;
 }
 
 tern_status tern_op_contig(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts, const char *call)
 {
     bool           instant = xfer->len == 0 || xfer->part->path->instant, parked = tern_op_is_parked(opts);
+    bool           follows = xfer->len > 0 || (opts->flags & TERN_NOTIFY);
     struct tern_op now, *op = &now;
+    tern_status    st;
 
-    if (instant && !parked && !(opts->flags & TERN_NOTIFY) &&
-        (xfer->len == 0 || !tern_core_ctx_must_follow(ctx, xfer->part->rank)))
-        return start_now(ctx, xfer, opts);
+    if (instant && !parked && !(follows && tern_core_ctx_must_follow(ctx, xfer->part->rank)) &&
+        (st = start_now(ctx, xfer, opts)) != TERN_AGAIN)
+        return st;
     if (instant && !parked)
         tern_core_op_init(op, ctx, &tern_op_contig_kind, call);
     else if (!(op = tern_op_new(ctx, sizeof(*op), &tern_op_contig_kind, opts, call)))
