@@ -34,7 +34,7 @@ static enum tern_helper_state state_after(struct tern_helper *helper, int64_t ns
 {
     if (ns == TERN_HELPER_IDLE)
         return helper->idle > LINGER ? TERN_HELPER_RESTS : (helper->idle++, TERN_HELPER_NAPS);
-    if (ns != TERN_HELPER_NAP || helper->idle > 0)
+    if (ns != TERN_HELPER_NAP || helper->idle > LINGER) /* not after a few rounds without work: naps stay long then */
         helper->nap = FIRST_NAP;
     helper->idle = 0;
     return ns == TERN_HELPER_NAP ? TERN_HELPER_NAPS : TERN_HELPER_SLEEPS;
