@@ -7,6 +7,7 @@
  * chaos: off, because it only takes longer
  * timeout: 300
  * labels: slow
+ * lock: memory
  */
 #include <sys/mman.h>
 
