@@ -121,6 +121,18 @@ static void it_sleeps_unless_it_has_to_look_again(void **state)
     }
 }
 
+/* Rounds without work between rounds in which the program polls do not make the naps short again. */
+static void naps_stay_long_while_work_comes_and_goes(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 20; i++) {
+        results = i % 2 ? TERN_HELPER_IDLE : TERN_HELPER_NAP;
+        tern_boot_helper_round(&tern_core_helper);
+    }
+    assert_int_equal(sleeps, 20);
+    assert_int_equal(slept, TERN_HELPER_LONGEST_NAP);
+}
+
 /* Another thread was setting the word when this one announced its sleep, and has completed that since. */
 static void it_knows_of_other_threads(void **state)
 {
@@ -177,6 +189,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_sleeps_unless_it_has_to_look_again, begin, finish),
+        cmocka_unit_test_setup_teardown(naps_stay_long_while_work_comes_and_goes, begin, finish),
         cmocka_unit_test_setup_teardown(it_knows_of_other_threads, begin, finish),
         cmocka_unit_test_setup_teardown(it_naps_while_the_program_polls, begin, finish),
         cmocka_unit_test_setup_teardown(it_rests_without_work, begin, finish),
