@@ -12,7 +12,7 @@ _Thread_local bool tern_bias_owner;
 void tern_base_bias_claim(void)
 {
 #ifndef TERN_BASE_TSAN /* TSan does not understand membarrier */
-    bool supported = tern_base_membarrier_register_private();
+    bool supported = tern_base_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
 
     tern_bias_owner = true;
     atomic_store(&tern_bias.revoke_seen, !supported);
@@ -23,7 +23,7 @@ void tern_base_bias_claim(void)
 void tern_base_bias_revoke(void)
 {
     atomic_store_explicit(&tern_bias.revoked, true, memory_order_relaxed); /* ordered by the barrier */
-    tern_base_membarrier_private();
+    tern_base_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     /* release: orders the barrier before everything that a thread does after it reads this flag. Pairs with the acquire
      * in tern_base_bias_enter(). */
     atomic_store_explicit(&tern_bias.revoke_seen, true, memory_order_release);

@@ -31,12 +31,6 @@ static int64_t *field_of(struct tern_chaos *chaos, const struct setting *setting
     return (int64_t *)(void *)((char *)chaos + setting->field);
 }
 
-static tern_status bad_number(const struct setting *setting, const char *value)
-{
-    return tern_base_fail(TERN_ERR_ARG, "TERN_CHAOS: %s takes a whole number from 0 to %lld, not '%.40s'",
-                          setting->name, (long long)setting->max, value);
-}
-
 /* kill=RANK@K */
 static tern_status take_kill(char *value, struct tern_chaos *out)
 {
@@ -81,7 +75,8 @@ static tern_status take_setting(char *text, struct tern_chaos *out, unsigned *se
     if (i == SETTINGS)
         return take_kill(value, out);
     if (!tern_base_parse_count(value, &number) || number < 0 || number > settings[i].max)
-        return bad_number(&settings[i], value);
+        return tern_base_fail(TERN_ERR_ARG, "TERN_CHAOS: %s takes a whole number from 0 to %lld, not '%.40s'",
+                              settings[i].name, (long long)settings[i].max, value);
     *field_of(out, &settings[i]) = number;
     return TERN_OK;
 }

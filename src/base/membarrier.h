@@ -2,15 +2,13 @@
  * protocol needs no fence. */
 #pragma once
 
+#include <linux/membarrier.h>
 #include <stdbool.h>
 
-/* Register this process for barriers of one kind. Returns false if the kernel does not support the kind.
- *   private  barriers on all threads of this process
- *   global   barriers on all threads of all registered processes */
-bool tern_base_membarrier_register_private(void);
-bool tern_base_membarrier_register_global(void);
-
-/* Execute a full memory barrier on all running threads of this process, which must be registered, or on those of all
- * registered processes. */
-void tern_base_membarrier_private(void);
-void tern_base_membarrier_global(void);
+/* Execute a command of the system call membarrier. Returns false if the kernel does not support the command.
+ *   MEMBARRIER_CMD_PRIVATE_EXPEDITED           a full barrier on all running threads of this process
+ *   MEMBARRIER_CMD_GLOBAL_EXPEDITED            the same on the threads of all registered processes
+ *   MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED  and
+ *   MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED   register this process for such barriers, before the first one
+ * A barrier of a kind for which the process is registered cannot fail. */
+bool tern_base_membarrier(int command);

@@ -173,7 +173,7 @@ static void claim_all(struct tern_nq *shared, uint64_t number)
     if (atomic_load_explicit(&shared->claimed, memory_order_relaxed) >= number) /* already claimed */
         return;
     atomic_store_explicit(&shared->claimed, number, memory_order_relaxed); /* ordered by the barrier */
-    tern_base_membarrier_global();
+    tern_base_membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
 }
 
 /* Advance *at to the first message of a row whose number is greater than number, and return its record; NULL if there

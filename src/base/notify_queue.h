@@ -293,14 +293,3 @@ static inline void tern_base_nq_unclaim_payload(struct tern_nq_consumer *c)
 {
     atomic_store_explicit(&c->shared->begun, c->number - 1, memory_order_relaxed); /* nothing was copied */
 }
-
-/* Return whether the producer has found the queue full since the last call, or waits for a payload that the consumer
- * was copying; the caller must then wake it. Call this after consuming. base/wake_request.h explains why no fence is
- * needed in between. */
-static inline bool tern_base_nq_producer_waits(const struct tern_nq_consumer *c)
-{
-    if (TERN_LIKELY(atomic_load_explicit(&c->shared->producer_waits, memory_order_relaxed) == 0))
-        return false;
-    atomic_store_explicit(&c->shared->producer_waits, 0, memory_order_relaxed);
-    return true;
-}

@@ -26,21 +26,19 @@ struct tern_options tern_opt;
 enum option_type { CHOICE, COUNT, SIZE, SECONDS, TEXT };
 
 struct option_row {
-    const char      *name, *type_name, *fallback, *range, *meaning;
-    enum option_type type;
-    void            *field; /* in tern_opt */
+    struct tern_option_info info;
+    enum option_type        type;
+    void                   *field; /* in tern_opt */
 };
 
-static const struct option_row rows[] = {
+static struct option_row rows[] = {
 #define TERN_OPTION(field, type, name, fallback, range, meaning) \
-    { name, #type, fallback, range, meaning, type, &tern_opt.field },
+    { { name, #type, fallback, range, meaning, fallback, "default" }, type, &tern_opt.field },
 #include "base/options.def"
 #undef TERN_OPTION
 };
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
-
-static const char *in_force[ROWS]; /* the value as text when it came from the environment; NULL: the default */
 
 /* Texts that are kept until the process ends, each once. */
 struct kept {
@@ -89,7 +87,7 @@ static void split_range(const char *range, char low[32], char high[32])
 
 static bool set_choice(const struct option_row *row, const char *text)
 {
-    const char *word = row->range;
+    const char *word = row->info.range;
     size_t      len = strlen(text);
     int         index = 0;
 
@@ -135,7 +133,7 @@ static bool set_number(const struct option_row *row, const char *text)
     char         low[32], high[32];
     union number value, min, max;
 
-    split_range(row->range, low, high);
+    split_range(row->info.range, low, high);
     if (!read_number(row->type, text, &value) || !read_number(row->type, low, &min) ||
         !read_number(row->type, high, &max) || !is_within(row->type, value, min, max))
         return false;
@@ -159,9 +157,9 @@ static void describe(const struct option_row *row, char *text, size_t size)
     char low[32] = "", high[32] = "";
 
     if (row->type != CHOICE && row->type != TEXT)
-        split_range(row->range, low, high);
+        split_range(row->info.range, low, high);
     switch (row->type) {
-    case CHOICE: snprintf(text, size, "one of %s", row->range); break;
+    case CHOICE: snprintf(text, size, "one of %s", row->info.range); break;
     case COUNT: snprintf(text, size, "a whole number from %s to %s", low, high); break;
     case SIZE: snprintf(text, size, "bytes from %s to %s, with an optional suffix K, M, G or T", low, high); break;
     case SECONDS: snprintf(text, size, "a decimal number of seconds from %s to %s", low, high); break;
@@ -176,9 +174,9 @@ static tern_status refuse(const struct option_row *row, const char *value)
     describe(row, allowed, sizeof(allowed));
     if (*value == '\0')
         return tern_base_fail(TERN_ERR_ARG, "%s is set but empty; allowed is %s, or unset it for the default, '%s'",
-                              row->name, allowed, row->fallback);
-    return tern_base_fail(TERN_ERR_ARG, "%s=%.100s cannot be used; allowed is %s, and the default is '%s'", row->name,
-                          value, allowed, row->fallback);
+                              row->info.name, allowed, row->info.fallback);
+    return tern_base_fail(TERN_ERR_ARG, "%s=%.100s cannot be used; allowed is %s, and the default is '%s'",
+                          row->info.name, value, allowed, row->info.fallback);
 }
 
 /* The value of a variable in environment; NULL when it is not there. */
@@ -192,26 +190,27 @@ static const char *lookup(char *const *environment, const char *name)
     return NULL;
 }
 
-/* Set row i to its default, then to what the environment says. */
-static tern_status load_row(size_t i, char *const *environment)
+/* Set a row to its default, then to what the environment says. */
+static tern_status load_row(struct option_row *row, char *const *environment)
 {
-    const struct option_row *row = &rows[i];
-    const char              *value = lookup(environment, row->name);
-    const char              *copy;
+    const char *value = lookup(environment, row->info.name);
+    const char *copy;
 
-    in_force[i] = NULL;
-    set_field(row, row->fallback);
+    row->info.value = row->info.fallback;
+    row->info.source = "default";
+    set_field(row, row->info.fallback);
     if (value == NULL)
         return TERN_OK;
     if (*value == '\0')
         return refuse(row, value);
     copy = kept_add(&kept_values, value);
     if (copy == NULL)
-        return tern_base_fail(TERN_ERR_NOMEM, "no memory to keep the value of %s (%zu bytes)", row->name,
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory to keep the value of %s (%zu bytes)", row->info.name,
                               strlen(value) + 1);
     if (!set_field(row, copy))
         return refuse(row, value);
-    in_force[i] = copy;
+    row->info.value = copy;
+    row->info.source = "environment";
     return TERN_OK;
 }
 
@@ -253,12 +252,12 @@ static const char *nearest(const char *name)
     if (strlen(name) > NAME_MAX_LEN)
         return NULL;
     for (size_t i = 0; i < ROWS; i++) {
-        const char *word = rows[i].name + PREFIX_LEN;
+        const char *word = rows[i].info.name + PREFIX_LEN;
         size_t      edits = distance(name + PREFIX_LEN, word);
 
         if (rows[i].field != (void *)&tern_opt.boot && edits < least && edits <= (strlen(word) + 1) / 2) {
             least = edits;
-            best = rows[i].name;
+            best = rows[i].info.name;
         }
     }
     return best;
@@ -267,7 +266,7 @@ static const char *nearest(const char *name)
 static bool is_option(const char *name)
 {
     for (size_t i = 0; i < ROWS; i++)
-        if (strcmp(rows[i].name, name) == 0)
+        if (strcmp(rows[i].info.name, name) == 0)
             return true;
     return false;
 }
@@ -299,7 +298,7 @@ tern_status tern_base_options_load(char *const *environment)
     if (environment == NULL)
         environment = none;
     for (size_t i = 0; i < ROWS; i++) {
-        status = load_row(i, environment);
+        status = load_row(&rows[i], environment);
         if (status != TERN_OK && first == TERN_OK) {
             first = status;
             snprintf(detail, sizeof(detail), "%s", tern_base_detail());
@@ -320,15 +319,5 @@ size_t tern_base_options_count(void)
 
 struct tern_option_info tern_base_options_row(size_t i)
 {
-    const struct option_row *row = &rows[i];
-
-    return (struct tern_option_info){
-        .name = row->name,
-        .type = row->type_name,
-        .fallback = row->fallback,
-        .range = row->range,
-        .meaning = row->meaning,
-        .value = in_force[i] != NULL ? in_force[i] : row->fallback,
-        .source = in_force[i] != NULL ? "environment" : "default",
-    };
+    return rows[i].info;
 }

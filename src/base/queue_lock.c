@@ -21,12 +21,7 @@ static uint64_t lap_of(const struct tern_qlock_env *env, uint32_t ticket)
     return (uint64_t)(uint16_t)(ticket >> env->log_queue) << LAP_AT;
 }
 
-/* The values of a ticket's slot before a waiter has written its id, and after the slot is finished. */
-static uint64_t unused(const struct tern_qlock_env *env, uint32_t ticket)
-{
-    return lap_of(env, ticket);
-}
-
+/* The value of a ticket's slot after the slot is finished. Before a waiter has written its id, it is lap_of(). */
 static uint64_t used(const struct tern_qlock_env *env, uint32_t ticket)
 {
     return lap_of(env, ticket + (1u << env->log_queue));
@@ -37,22 +32,12 @@ static _Atomic uint64_t *slot_of(struct tern_qlock *lock, const struct tern_qloc
     return &lock->queue[ticket & ((1u << env->log_queue) - 1)];
 }
 
-/* seq_cst in these three: the waiter writes its id into a slot and then reads the word; the holder frees or flags the
- * word and then reads the slot. At least one of them sees the other's store. The partners are the calls of these
- * functions by waiter and holder. */
+/* seq_cst, here and in all plain atomic_load() and atomic_store() below: the waiter writes its id into a slot and then
+ * reads the word; the holder frees or flags the word and then reads the slot. At least one of them sees the other's
+ * store. The partners are these accesses by waiter and holder. */
 static bool swap(_Atomic uint64_t *what, uint64_t from, uint64_t to)
 {
-    return atomic_compare_exchange_strong_explicit(what, &from, to, memory_order_seq_cst, memory_order_seq_cst);
-}
-
-static uint64_t get(_Atomic uint64_t *what)
-{
-    return atomic_load_explicit(what, memory_order_seq_cst);
-}
-
-static void put(_Atomic uint64_t *what, uint64_t value)
-{
-    atomic_store_explicit(what, value, memory_order_seq_cst);
+    return atomic_compare_exchange_strong(what, &from, to);
 }
 
 /* A bound on loops: more steps than an undamaged queue needs. */
@@ -75,8 +60,9 @@ static uint64_t live_waiter(const struct tern_qlock_env *env, uint64_t slot)
  * meanwhile and the caller is the holder again. */
 static bool free_word(struct tern_qlock *lock, const struct tern_qlock_env *env, uint64_t id, uint32_t head)
 {
-    put(&lock->word, 0);
-    return get(slot_of(lock, env, head)) == unused(env, head) || !swap(&lock->word, 0, id | TERN_QLOCK_HAS_WAITERS);
+    atomic_store(&lock->word, 0);
+    return atomic_load(slot_of(lock, env, head)) == lap_of(env, head) ||
+           !swap(&lock->word, 0, id | TERN_QLOCK_HAS_WAITERS);
 }
 
 /* Hand the lock over from its holder, id, to the first live waiter, or free it if there is none. */
@@ -86,21 +72,21 @@ static void hand_over(struct tern_qlock *lock, const struct tern_qlock_env *env,
 
     for (unsigned steps = max_steps(env); steps > 0; steps--) {
         _Atomic uint64_t *slot = slot_of(lock, env, head);
-        uint64_t          seen = get(slot), next;
+        uint64_t          seen = atomic_load(slot), next;
 
-        if (seen == unused(env, head)) {
+        if (seen == lap_of(env, head)) {
             if (free_word(lock, env, id, head))
                 return;
         } else if ((seen >> LAP_AT) != (lap_of(env, head) >> LAP_AT) || !(next = live_waiter(env, seen))) {
             if (swap(slot, seen, (seen >> LAP_AT) == (lap_of(env, head) >> LAP_AT) ? used(env, head) : seen))
                 atomic_store_explicit(&lock->head, ++head, memory_order_relaxed); /* ordered by the word */
         } else if (swap(slot, seen, seen | CHOSEN)) {
-            put(&lock->word, next | TERN_QLOCK_HAS_WAITERS | TERN_QLOCK_HANDED_OVER);
+            atomic_store(&lock->word, next | TERN_QLOCK_HAS_WAITERS | TERN_QLOCK_HANDED_OVER);
             env->wake(tern_base_qlock_id_rank(next));
             return;
         }
     }
-    put(&lock->word, 0); /* the queue is damaged */
+    atomic_store(&lock->word, 0); /* the queue is damaged */
 }
 
 enum tern_qlock_state tern_base_qlock_release(struct tern_qlock *lock, const struct tern_qlock_env *env, uint64_t id)
@@ -109,7 +95,7 @@ enum tern_qlock_state tern_base_qlock_release(struct tern_qlock *lock, const str
 
     if (tern_base_qlock_try_release(lock, id))
         return TERN_QLOCK_ACQUIRED;
-    seen = get(&lock->word);
+    seen = atomic_load(&lock->word);
     if ((seen & ~TERN_QLOCK_HAS_WAITERS) != id)
         return TERN_QLOCK_NOT_OWNER;
     hand_over(lock, env, id);
@@ -126,7 +112,7 @@ static bool reuse_abandoned(struct tern_qlock *lock, const struct tern_qlock_env
     for (uint32_t back = 1; back <= 1u << env->log_queue; back++) {
         uint64_t left = lap_of(env, tail - back) | ABANDONED;
 
-        if (get(slot_of(lock, env, tail - back)) == left &&
+        if (atomic_load(slot_of(lock, env, tail - back)) == left &&
             swap(slot_of(lock, env, tail - back), left, lap_of(env, tail - back) | id)) {
             *ticket = tail - back;
             return true;
@@ -141,16 +127,16 @@ static bool enqueue(struct tern_qlock *lock, const struct tern_qlock_env *env, u
     for (unsigned steps = max_steps(env); steps > 0; steps--) {
         uint32_t          tail = atomic_load_explicit(&lock->tail, memory_order_relaxed); /* a hint */
         _Atomic uint64_t *slot = slot_of(lock, env, tail);
-        uint64_t          seen = get(slot);
+        uint64_t          seen = atomic_load(slot);
         uint16_t          ahead = (uint16_t)((seen - lap_of(env, tail)) >> LAP_AT);
         bool              taken = false;
 
         *ticket = tail;
         if (ahead > UINT16_MAX / 2) /* the slot is still in use in the previous lap */
             return reuse_abandoned(lock, env, id, ticket);
-        if (seen == unused(env, tail))
+        if (seen == lap_of(env, tail))
             taken = swap(slot, seen, seen | id);
-        if (taken || seen != unused(env, tail)) {
+        if (taken || seen != lap_of(env, tail)) {
             uint32_t hint = tail;
             atomic_compare_exchange_strong_explicit(&lock->tail, &hint, tail + 1, memory_order_relaxed,
                                                     memory_order_relaxed); /* a hint */
@@ -165,7 +151,7 @@ static bool enqueue(struct tern_qlock *lock, const struct tern_qlock_env *env, u
 static void announce_waiter(struct tern_qlock *lock, const struct tern_qlock_env *env, uint64_t id)
 {
     for (;;) {
-        uint64_t seen = get(&lock->word);
+        uint64_t seen = atomic_load(&lock->word);
 
         if (seen == 0) {
             if (swap(&lock->word, 0, id | TERN_QLOCK_HAS_WAITERS)) {
@@ -188,7 +174,7 @@ static bool died_holding(const struct tern_qlock_env *env, uint64_t word)
 enum tern_qlock_state tern_base_qlock_acquire(struct tern_qlock *lock, const struct tern_qlock_env *env, uint64_t id,
                                               uint32_t *ticket)
 {
-    uint64_t              seen = get(&lock->word);
+    uint64_t              seen = atomic_load(&lock->word);
     enum tern_qlock_state state;
 
     if (tern_base_qlock_try_acquire(lock, id))
@@ -212,7 +198,7 @@ static bool accept_lock(struct tern_qlock *lock, const struct tern_qlock_env *en
 {
     if (!swap(&lock->word, id | TERN_QLOCK_HAS_WAITERS | TERN_QLOCK_HANDED_OVER, id | TERN_QLOCK_HAS_WAITERS))
         return false;
-    put(slot_of(lock, env, ticket), used(env, ticket));
+    atomic_store(slot_of(lock, env, ticket), used(env, ticket));
     atomic_store_explicit(&lock->head, ticket + 1, memory_order_relaxed); /* ordered by the word */
     return true;
 }
@@ -221,7 +207,7 @@ enum tern_qlock_state tern_base_qlock_poll(struct tern_qlock *lock, const struct
                                            uint32_t ticket)
 {
     for (unsigned steps = max_steps(env); steps > 0; steps--) {
-        uint64_t seen = get(&lock->word);
+        uint64_t seen = atomic_load(&lock->word);
 
         if (seen == (id | TERN_QLOCK_HAS_WAITERS | TERN_QLOCK_HANDED_OVER)) {
             if (accept_lock(lock, env, id, ticket))

@@ -303,13 +303,3 @@ static inline const _Atomic uint32_t *tern_base_ring_mark(const struct tern_ring
     *idle = tern_base_ring_lap(position, c->shape) - 1;
     return &tern_base_ring_cell(c->ring, position, c->shape)->mark;
 }
-
-/* Return whether the producer has found the ring full since the last call; the caller must then wake it. Call this
- * after consuming. base/wake_request.h explains why no fence is needed in between. */
-static inline bool tern_base_ring_producer_waits(const struct tern_ring_consumer *c)
-{
-    if (TERN_LIKELY(atomic_load_explicit(&c->ring->producer_waits, memory_order_relaxed) == 0))
-        return false;
-    atomic_store_explicit(&c->ring->producer_waits, 0, memory_order_relaxed);
-    return true;
-}

@@ -25,7 +25,7 @@ struct tern_wake_requests {
 };
 extern struct tern_wake_requests tern_base_wake_requests;
 
-/* Set the word *wanted, so that the consumer wakes this process. Any thread may call this. */
+/* Producer: set the word *wanted, so that the consumer wakes this process. Any thread may call this. */
 static inline void tern_base_wake_request(_Atomic uint32_t *wanted)
 {
     /* acquire: the count that the thread which set the word incremented. Pairs with the release store below. */
@@ -36,6 +36,16 @@ static inline void tern_base_wake_request(_Atomic uint32_t *wanted)
     atomic_store_explicit(wanted, 1, memory_order_release);
     /* release: the word before the count. Pairs with the acquire in tern_base_wake_requests_ended(). */
     atomic_fetch_add_explicit(&tern_base_wake_requests.ended, 1, memory_order_release);
+}
+
+/* Consumer: return whether the word *wanted was set since the last call; the caller must then wake the producer. Call
+ * this after consuming. */
+static inline bool tern_base_wake_requested(_Atomic uint32_t *wanted)
+{
+    if (__builtin_expect(atomic_load_explicit(wanted, memory_order_relaxed) == 0, 1))
+        return false;
+    atomic_store_explicit(wanted, 0, memory_order_relaxed);
+    return true;
 }
 
 /* Return the number of finished requests. A thread that is about to sleep calls this before its barrier. */

@@ -20,7 +20,7 @@ bool tern_boot_bell_joined;
 
 bool tern_boot_bell_join(void)
 {
-    tern_boot_bell_joined = tern_base_membarrier_register_global();
+    tern_boot_bell_joined = tern_base_membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
     return tern_boot_bell_joined;
 }
 

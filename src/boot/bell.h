@@ -36,10 +36,10 @@ extern bool tern_boot_bell_joined;
 bool tern_boot_bell_join(void);
 
 /* Ring without a fence. The calling process must be registered, and the threads of the rank that is woken must call
- * tern_base_membarrier_global() after each announcement. */
+ * tern_base_membarrier() after each announcement. */
 static inline void tern_boot_bell_ring_lightly(_Atomic uint32_t *bell, _Atomic uint32_t *sleepers)
 {
-    atomic_signal_fence(memory_order_seq_cst); /* tern_base_membarrier_global() provides the rest of the fence */
+    atomic_signal_fence(memory_order_seq_cst); /* tern_base_membarrier() provides the rest of the fence */
     if (__builtin_expect(atomic_load_explicit(sleepers, memory_order_relaxed) != 0, 0))
         tern_boot_bell_wake(bell);
 }

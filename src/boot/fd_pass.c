@@ -198,7 +198,7 @@ tern_status tern_boot_fd_pass_accept(int listen_fd, const struct tern_fd_pass_ad
         clients[i].fd = -1;
     tern_boot_poll_begin(&patience, "the ranks of this node to come to the lowest of them");
     while (st == TERN_OK && queue.missing > 0 &&
-           (st = tern_boot_poll(&patience, queue.fds, (nfds_t)queue.count + 1)) == TERN_OK) {
+           (st = tern_boot_poll(&patience, queue.fds, (nfds_t)queue.count + 1, INT64_MAX)) == TERN_OK) {
         for (int i = queue.count; i > 0; i--) /* downwards: removing a connection shifts only those behind it */
             if (queue.fds[i].revents != 0)
                 receive_hello(&queue, i);
@@ -340,7 +340,7 @@ static tern_status request_once(const struct tern_fd_pass_address *address, int 
     if (send(fd, hello, len, MSG_NOSIGNAL) != (ssize_t)len)
         st = TERN_AGAIN;
     else
-        st = tern_boot_poll(patience, &(struct pollfd){ fd, POLLIN, 0 }, 1);
+        st = tern_boot_poll(patience, &(struct pollfd){ fd, POLLIN, 0 }, 1, INT64_MAX);
     if (st == TERN_OK)
         st = receive_fds(fd, host, passed);
     close(fd);

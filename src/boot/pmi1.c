@@ -80,7 +80,7 @@ static tern_status send_text(const char *text, size_t len, struct tern_poll_dead
             text += sent;
             len -= (size_t)sent;
         } else if (sent < 0 && errno == EAGAIN) {
-            tern_status st = tern_boot_poll(patience, &(struct pollfd){ one.fd, POLLOUT, 0 }, 1);
+            tern_status st = tern_boot_poll(patience, &(struct pollfd){ one.fd, POLLOUT, 0 }, 1, INT64_MAX);
 
             if (st != TERN_OK)
                 return st;
@@ -98,7 +98,7 @@ static tern_status read_line(char *line, size_t *len, struct tern_poll_deadline 
     size_t have = 0;
 
     for (;;) {
-        tern_status st = tern_boot_poll(patience, &(struct pollfd){ one.fd, POLLIN, 0 }, 1);
+        tern_status st = tern_boot_poll(patience, &(struct pollfd){ one.fd, POLLIN, 0 }, 1, INT64_MAX);
         ssize_t     seen;
         char       *end;
 

@@ -176,7 +176,7 @@ static tern_status pmix_fence(void)
     tern_boot_poll_begin(&patience, "the other ranks: all ranks that the launcher started have to call it");
     code = lib.PMIx_Fence_nb(NULL, 0, &collect, 1, fence_ended, NULL);
     if (code == PMIX_SUCCESS) {
-        st = tern_boot_poll(&patience, &(struct pollfd){ one.fenced, POLLIN, 0 }, 1);
+        st = tern_boot_poll(&patience, &(struct pollfd){ one.fenced, POLLIN, 0 }, 1, INT64_MAX);
         if (st != TERN_OK)
             return st;
         eventfd_read(one.fenced, &count);

@@ -34,17 +34,12 @@ static int time_left(int64_t now, int64_t until)
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
-tern_status tern_boot_poll(struct tern_poll_deadline *wait, struct pollfd *fds, nfds_t count)
-{
-    return tern_boot_poll_until(wait, fds, count, INT64_MAX);
-}
-
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-tern_status tern_boot_poll_until(struct tern_poll_deadline *wait, struct pollfd *fds, nfds_t count, int64_t until)
+tern_status tern_boot_poll(struct tern_poll_deadline *wait, struct pollfd *fds, nfds_t count, int64_t until)
 {
     for (;;) {
         int64_t now = tern_base_now();

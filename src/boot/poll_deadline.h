@@ -16,9 +16,7 @@ struct tern_poll_deadline {
 /* Start a wait: compute its deadline. what must remain valid during the wait. */
 void tern_boot_poll_begin(struct tern_poll_deadline *wait, const char *what);
 
-/* Wait until poll() reports an event for one of the descriptors.
+/* Wait until poll() reports an event for one of the descriptors, or until the clock (base/clock.h) reaches until;
+ * INT64_MAX: never.
  * Returns TERN_OK. TERN_ERR_TIMEOUT. TERN_ERR_SYSTEM: poll() failed. */
-tern_status tern_boot_poll(struct tern_poll_deadline *wait, struct pollfd *fds, nfds_t count);
-
-/* Wait like tern_boot_poll(), but also return TERN_OK when the clock (base/clock.h) reaches until. */
-tern_status tern_boot_poll_until(struct tern_poll_deadline *wait, struct pollfd *fds, nfds_t count, int64_t until);
+tern_status tern_boot_poll(struct tern_poll_deadline *wait, struct pollfd *fds, nfds_t count, int64_t until);

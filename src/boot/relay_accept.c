@@ -247,7 +247,7 @@ tern_status tern_boot_relay_accept(const struct tern_relay_listener *dial, int n
 
     tern_boot_poll_begin(&patience, "the other nodes to connect to rank 0");
     while (st == TERN_OK && queue.missing > 0 &&
-           (st = tern_boot_poll(&patience, queue.fds, (nfds_t)queue.count + 1)) == TERN_OK) {
+           (st = tern_boot_poll(&patience, queue.fds, (nfds_t)queue.count + 1, INT64_MAX)) == TERN_OK) {
         bool connecting = queue.fds[0].revents != 0;
 
         for (int i = queue.count; i > 0; i--) /* downwards: removing a client shifts only the clients behind it */

@@ -291,7 +291,7 @@ static int64_t handle_timeouts(struct search *search)
     return next;
 }
 
-/* Wait until a socket is ready or a timeout expires, and handle it. Returns the status of tern_boot_poll_until(). */
+/* Wait until a socket is ready or a timeout expires, and handle it. Returns the status of tern_boot_poll(). */
 static tern_status step(struct search *search, struct tern_poll_deadline *patience)
 {
     int64_t       until = handle_timeouts(search);
@@ -304,7 +304,7 @@ static tern_status step(struct search *search, struct tern_poll_deadline *patien
         fds[i] = (struct pollfd){ .fd = attempt->stage == STAGE_WELCOME ? -1 : attempt->fd,
                                   .events = attempt->stage == STAGE_CONNECT ? POLLOUT : POLLIN };
     }
-    st = tern_boot_poll_until(patience, fds, (nfds_t)search->count, until);
+    st = tern_boot_poll(patience, fds, (nfds_t)search->count, until);
     for (int i = 0; i < search->count && st == TERN_OK; i++)
         if (fds[i].revents != 0)
             handle_ready(search, &search->attempt[i]);

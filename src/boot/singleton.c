@@ -47,28 +47,25 @@ int tern_boot_singleton_cores(void)
     return tern_boot_cpus_count(&cpus);
 }
 
-/* Return the first hint whose size is greater than 1, or NULL if there is none. *sized: some variable gave a size. */
-static const struct hint *find_size(bool *sized)
+/* Return the first hint whose size is greater than 1. If no variable gives a size, return the first hint without a size
+ * whose rank is set; these are last in the table. Returns NULL if there is none. */
+static const struct hint *find_hint(void)
 {
-    *sized = false;
+    bool sized = false;
+
     for (size_t i = 0; i < HINTS; i++) {
         const char *value = hints[i].size != NULL ? getenv(hints[i].size) : NULL;
-        int64_t     size;
+        int64_t     size = 0;
 
-        if (value == NULL || getenv(hints[i].rank) == NULL || !tern_base_parse_count(value, &size))
+        if (getenv(hints[i].rank) == NULL)
             continue;
-        *sized = true;
+        if (hints[i].size == NULL && !sized)
+            return &hints[i];
+        if (value != NULL && tern_base_parse_count(value, &size))
+            sized = true;
         if (size > 1)
             return &hints[i];
     }
-    return NULL;
-}
-
-static const char *find_rank(void)
-{
-    for (size_t i = 0; i < HINTS; i++)
-        if (hints[i].size == NULL && getenv(hints[i].rank) != NULL)
-            return hints[i].rank;
     return NULL;
 }
 
@@ -86,18 +83,16 @@ static void log_hint(const char *name)
 
 tern_status tern_boot_singleton_check(void)
 {
-    bool               sized;
-    const struct hint *hint = find_size(&sized);
-    const char        *name = hint != NULL ? hint->size : sized ? NULL : find_rank();
+    const struct hint *hint = find_hint();
 
-    if (tern_opt.launcher == TERN_LAUNCHER_ALONE || name == NULL)
+    if (tern_opt.launcher == TERN_LAUNCHER_ALONE || hint == NULL)
         return TERN_OK;
-    if (hint != NULL && hint->advice != NULL)
+    if (hint->advice != NULL)
         return tern_base_fail(TERN_ERR_BOOT,
                               "%s=%.20s and %s=%.20s show that a launcher started this process as one of several, but "
                               "it offers neither PMIx nor PMI-1; %s; set TERN_LAUNCHER=alone if each process is to be "
                               "a job of one",
                               hint->size, getenv(hint->size), hint->rank, getenv(hint->rank), hint->advice);
-    log_hint(name);
+    log_hint(hint->size != NULL ? hint->size : hint->rank);
     return TERN_OK;
 }

@@ -32,7 +32,7 @@ static void sleep_on_bell(struct tern_helper *helper, int64_t ns)
     seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
     wants = tern_base_wake_requests_ended();
     if (atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0) /* this rank's own flag */
-        tern_base_membarrier_global();
+        tern_base_membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
     ns = tern_boot_helper_last_poll(helper);
     /* A message that was delivered, or a wake request that came too late for the consumer (base/wake_request.h),
      * requires another poll. */

@@ -63,7 +63,7 @@ static tern_status last_poll(const struct tern_wait *wait, const struct tern_slo
     tern_status st;
 
     if (atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0) /* this rank's own flag */
-        tern_base_membarrier_global();
+        tern_base_membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
     st = wait->poll(wait->arg);
     *again = tern_base_wake_requests_since(wants) || delivered != tern_core_message_delivered();
     return st;

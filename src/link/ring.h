@@ -1,6 +1,7 @@
 /* ring.h: what links share that keep the messages of a channel in a ring (base/spsc_ring.h). */
 #pragma once
 
+#include "base/wake_request.h"
 #include "link/inject.h"
 
 /* The receiving side of a channel. */
@@ -70,7 +71,7 @@ static inline tern_status tern_link_rx_delivered(struct tern_link_rx *rx, int fo
 {
     tern_link_rx_watch(rx, rx->ring.next);
     tern_link_before_wake_check(rx->needs_fence);
-    if (TERN_UNLIKELY(tern_base_ring_producer_waits(&rx->ring)))
+    if (TERN_UNLIKELY(tern_base_wake_requested(&rx->ring.ring->producer_waits)))
         tern_link_ring(rx->slot);
     if (TERN_LIKELY(found >= 0))
         return TERN_OK;

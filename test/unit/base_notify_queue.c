@@ -23,6 +23,7 @@
 #include "base/notify_queue.h"
 #include "base/membarrier.h"
 #include "base/sanitize.h"
+#include "base/wake_request.h"
 
 #define NEAR 8u
 #define FAR 32u
@@ -188,8 +189,8 @@ static void there_is_room_for_all(void **state)
             sent++;
         assert_non_null(s->far);
         assert_int_equal(sent - got, NEAR + FAR);
-        assert_true(tern_base_nq_producer_waits(&s->c));
-        assert_false(tern_base_nq_producer_waits(&s->c));
+        assert_true(tern_base_wake_requested(&s->c.shared->producer_waits));
+        assert_false(tern_base_wake_requested(&s->c.shared->producer_waits));
         for (uint64_t upto = round % 3 ? got + 1 + round * 7 % (NEAR + FAR) : sent; got < upto; got++) {
             assert_int_equal(take(s, NULL, &value), TERN_NQ_NO_PAYLOAD);
             assert_int_equal(value, got);
@@ -318,8 +319,8 @@ static void who_is_at_it_is_waited_for(void **state)
     assert_int_equal(s->place[1], 0);
     memcpy(&s->place[0], head + 24, 8);
     consume(s, kind);
-    assert_true(tern_base_nq_producer_waits(&s->c));     /* the producer may sleep until then */
-    assert_int_equal(take(s, NULL, NULL), TERN_NQ_BUSY); /* the rest is up to the producer */
+    assert_true(tern_base_wake_requested(&s->c.shared->producer_waits)); /* the producer may sleep until then */
+    assert_int_equal(take(s, NULL, NULL), TERN_NQ_BUSY);                 /* the rest is up to the producer */
     assert_true(tern_base_nq_flush(&s->p, true));
     assert_int_equal(s->place[0], 5);
     assert_int_equal(s->place[1], 6);
@@ -329,7 +330,7 @@ static void who_is_at_it_is_waited_for(void **state)
     assert_int_equal(tern_base_nq_claim_payload(&s->c, kind), TERN_NQ_COPY);
     assert_false(tern_base_nq_flush(&s->p, true));
     tern_base_nq_unclaim_payload(&s->c); /* the consumer has no room for the message */
-    assert_true(tern_base_nq_producer_waits(&s->c));
+    assert_true(tern_base_wake_requested(&s->c.shared->producer_waits));
     assert_true(tern_base_nq_flush(&s->p, true));
     assert_int_equal(s->place[0], 7);
     assert_int_equal(take(s, NULL, NULL), TERN_NQ_COPIED);
@@ -587,7 +588,7 @@ int main(void)
 #endif
     };
 
-    if (!tern_base_membarrier_register_global())
+    if (!tern_base_membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED))
         return 77; /* no such barrier here */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

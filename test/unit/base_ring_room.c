@@ -4,6 +4,7 @@
  * maximum length fits into every empty ring; a reservation gets at least its minimum and as much as there is up to its
  * maximum; a ring that is full of cells or of data reports this and does not change.
  */
+#include "base/wake_request.h"
 #include "ring_test.h"
 
 static void sizes(void **state)
@@ -120,8 +121,8 @@ static void expect_full(struct pair *p, size_t min, size_t max, void *copy)
     assert_int_equal(as_was.next, p->out.next);
     assert_int_equal(as_was.taken, p->out.taken);
     assert_int_equal(as_was.at, p->out.at);
-    assert_true(tern_base_ring_producer_waits(&p->in)); /* the consumer sees the request once */
-    assert_false(tern_base_ring_producer_waits(&p->in));
+    assert_true(tern_base_wake_requested(&p->in.ring->producer_waits)); /* the consumer sees the request once */
+    assert_false(tern_base_wake_requested(&p->in.ring->producer_waits));
 }
 
 /* Fill the ring; then nothing changes; then there is room for as many messages as were consumed. */
@@ -138,7 +139,7 @@ static void fill_and_drain(size_t len, uint64_t capacity)
             tern_base_ring_publish(&room.claim, len);
             sent++;
         }
-        assert_true(tern_base_ring_producer_waits(&p.in));
+        assert_true(tern_base_wake_requested(&p.in.ring->producer_waits));
         assert_int_equal(sent - got, capacity);
         expect_full(&p, len, len, copy);
         expect_full(&p, len, SIZE_MAX, copy);

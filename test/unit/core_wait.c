@@ -224,8 +224,8 @@ static void queue_make(struct queue *q, enum wish wish, bool shared)
 /* The consumer checks whether it must wake the producer. */
 static bool queue_is_wanted(struct queue *q)
 {
-    return q->wish == ROOM_IN_RING ? tern_base_ring_producer_waits(&q->ring_in)
-                                   : tern_base_nq_producer_waits(&q->cells_in);
+    return q->wish == ROOM_IN_RING ? tern_base_wake_requested(&q->ring_in.ring->producer_waits)
+                                   : tern_base_wake_requested(&q->cells_in.shared->producer_waits);
 }
 
 static void queue_consume(struct queue *q)
@@ -284,8 +284,9 @@ static void who_asks_too_late_looks_again(void **state)
             struct queue     q;
             struct tern_wait wait = { .poll = look_at_queue, .describe = say, .arg = &q, .deadline = TERN_FOREVER };
 
-            if (tern_job.spin_ns > 1000000 ||                                   /* the wait does not sleep */
-                (i / 2 == IN_PLACE && !tern_base_membarrier_register_global())) /* the kernel has no such barrier */
+            if (tern_job.spin_ns > 1000000 || /* the wait does not sleep */
+                (i / 2 == IN_PLACE &&
+                 !tern_base_membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED))) /* the kernel has no such barrier */
                 continue;
             queue_make(&q, (enum wish)(i / 2), i % 2);
             assert_int_equal(tern_core_wait(&wait), TERN_OK); /* nothing else ends its sleep */

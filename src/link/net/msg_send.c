@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/wake_request.h"
 #include "link/net/net.h"
 
 /* ---- rings ---- */
@@ -65,7 +66,7 @@ static void free_cells(struct net_link *net, struct net_tx_channel *out)
         tern_base_ring_consume(&out->cells, tern_base_ring_cell_span(cell));
         any = true;
     }
-    if (any && tern_base_ring_producer_waits(&out->cells))
+    if (any && tern_base_wake_requested(&out->cells.ring->producer_waits))
         tern_net_ring(net);
 }
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/membarrier.h"
 #include "base/sanitize.h"
+#include "base/wake_request.h"
 #include "link/shm/shm.h"
 
 #define BATCH 16 /* maximum number of notifications from one queue in one poll */
@@ -33,7 +34,8 @@ bool tern_shm_notify_open(struct shm_link *shm)
 
     notify->primary = power_of_two(queue < TERN_NQ_PRIMARY_MAX ? queue : TERN_NQ_PRIMARY_MAX);
     notify->overflow = queue > notify->primary ? power_of_two(queue - notify->primary) : 0;
-    notify->inline_notify = tern_opt.notify_inline > 0 && tern_base_membarrier_register_global();
+    notify->inline_notify =
+        tern_opt.notify_inline > 0 && tern_base_membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
     atomic_store_explicit(&shm->bounce_ctl[shm->local].inline_notify, notify->inline_notify,
                           memory_order_relaxed); /* relaxed: joining the job orders this store */
     notify->tx = calloc((size_t)shm->ranks, sizeof(*notify->tx));
@@ -259,7 +261,7 @@ static inline void watch_at(struct shm_notify_rx *rx, unsigned ahead)
 static inline void wake_sender(struct shm_notify_rx *rx)
 {
     tern_link_before_wake_check(rx->needs_fence);
-    if (TERN_UNLIKELY(tern_base_nq_producer_waits(&rx->queue)))
+    if (TERN_UNLIKELY(tern_base_wake_requested(&rx->queue.shared->producer_waits)))
         tern_link_ring(tern_shm_slot(tern_shm(rx->watch.link), rx->from)); /* the sender may be asleep until a
                                                                                     cell is free */
 }
