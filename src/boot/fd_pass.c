@@ -2,9 +2,8 @@
  *
  * The socket has an abstract name, which leaves nothing in a file system and disappears with the process. Every user of
  * the machine can list abstract names. So a client must belong to the same user according to the kernel, and must know
- * the key, which the launcher distributes. A stranger that connects and sends nothing neither blocks the host nor keeps
- * clients out: when all places are taken, the host evicts the connection that has been silent for longest, after trying
- * to read from it once more. A client that is evicted before it was identified connects again.
+ * the key, which the launcher distributes. Strangers cannot keep clients out (accept_queue.h). A client that is evicted
+ * before it was identified connects again.
  */
 #include "boot/fd_pass.h"
 
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/siphash.h"
+#include "boot/accept_queue.h"
 #include "boot/poll_deadline.h"
 #include "boot/segment.h"
 
@@ -85,129 +85,77 @@ tern_status tern_boot_fd_pass_open(int *listen_fd, struct tern_fd_pass_address *
     return TERN_OK;
 }
 
+/* The clients that are expected. */
+struct host {
+    struct tern_accept_queue           queue; /* must be first */
+    const struct tern_fd_pass_address *address;
+    struct tern_fd_pass_client        *clients; /* [queue.expected] */
+    struct tern_cpus                  *cpus;
+};
+
 /* Return the client that sent the hello, or NULL if the sender is a stranger or has already been identified on another
  * connection. */
-static struct tern_fd_pass_client *find_client(const struct hello *hello, size_t len,
-                                               const struct tern_fd_pass_address *address,
-                                               struct tern_fd_pass_client *clients, int count)
+static struct tern_fd_pass_client *find_client(const struct host *host, const struct hello *hello, ssize_t len)
 {
-    if (len < HELLO_HEAD || hello->magic != TERN_SEGMENT_MAGIC || hello->layout != TERN_SEGMENT_LAYOUT ||
-        memcmp(hello->key, address->key, TERN_FD_PASS_KEY) != 0)
+    if (len < (ssize_t)HELLO_HEAD || hello->magic != TERN_SEGMENT_MAGIC || hello->layout != TERN_SEGMENT_LAYOUT ||
+        memcmp(hello->key, host->address->key, TERN_FD_PASS_KEY) != 0)
         return NULL;
-    for (int i = 0; i < count; i++)
-        if (clients[i].rank == (int)hello->rank)
-            return clients[i].fd < 0 ? &clients[i] : NULL;
+    for (int i = 0; i < host->queue.expected; i++)
+        if (host->clients[i].rank == (int)hello->rank)
+            return host->clients[i].fd < 0 ? &host->clients[i] : NULL;
     return NULL;
 }
 
-/* The pending connections, and the clients that are expected. */
-struct queue {
-    const struct tern_fd_pass_address *address;
-    struct tern_fd_pass_client        *clients; /* [expected] */
-    int                                expected, missing;
-    struct tern_cpus                  *cpus;
-    struct pollfd *fds; /* [0] is the listening socket, then [count] connections that sent nothing yet, oldest first */
-    int            count, capacity;
-};
-
-static void remove_pending(struct queue *queue, int i, bool do_close)
+/* Receive the hello of a connection: receive of struct tern_accept_queue. The connection leaves the queue with its first
+ * message. */
+static void receive_hello(struct tern_accept_queue *queue, int i)
 {
-    if (do_close)
-        close(queue->fds[i].fd);
-    memmove(&queue->fds[i], &queue->fds[i + 1], (size_t)(queue->count - i) * sizeof(queue->fds[0]));
-    queue->count--;
-}
-
-/* Read from pending connection i, which leaves the queue with its first message. */
-static void receive_hello(struct queue *queue, int i)
-{
+    struct host                *host = (struct host *)(void *)queue;
     struct hello                hello;
     int                         fd = queue->fds[i].fd;
     ssize_t                     len = recv(fd, &hello, sizeof(hello), MSG_DONTWAIT);
-    struct tern_fd_pass_client *client =
-        len < 0 ? NULL : find_client(&hello, (size_t)len, queue->address, queue->clients, queue->expected);
+    struct tern_fd_pass_client *client;
 
     if (len < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    if (client == NULL || !is_own_user(fd, &client->pid)) {
-        remove_pending(queue, i, true);
-        return;
+    client = find_client(host, &hello, len);
+    if (client != NULL && is_own_user(fd, &client->pid)) {
+        client->fd = fd;
+        queue->missing--;
+        tern_boot_cpus_add(host->cpus, hello.cpus.bits, (size_t)len - HELLO_HEAD);
     }
-    remove_pending(queue, i, false);
-    client->fd = fd;
-    queue->missing--;
-    tern_boot_cpus_add(queue->cpus, hello.cpus.bits, (size_t)len - HELLO_HEAD);
+    tern_boot_accept_remove(queue, i, client == NULL || client->fd != fd);
 }
 
-/* Free a place: remove the oldest pending connection, unless a last read shows a message from it, which removes it
- * anyway. */
-static void evict_oldest(struct queue *queue)
+/* Admit processes of the same user only: admit of struct tern_accept_queue. All have the same source. */
+static bool admit(struct tern_accept_queue *queue, int fd, const struct sockaddr *from,
+                  struct tern_accept_client *client)
 {
-    int before = queue->count;
+    pid_t pid;
 
-    receive_hello(queue, 1);
-    if (queue->count == before)
-        remove_pending(queue, 1, true);
-}
-
-/* Accept new connections, as many as there are places. Returns an error if there are no descriptors left and no
- * connection to evict. */
-static tern_status accept_connections(struct queue *queue)
-{
-    for (int i = 0; i < queue->capacity && queue->missing > 0; i++) {
-        int   fd = accept4(queue->fds[0].fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        bool  full = fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
-        pid_t pid;
-
-        if (fd < 0 && errno == EAGAIN)
-            break;
-        if (full && queue->count == 0)
-            return tern_base_fail(TERN_ERR_SYSTEM, "cannot meet the %d other ranks of this node: %s; see 'ulimit -n'",
-                                  queue->expected, strerror(errno));
-        if (fd >= 0 && !is_own_user(fd, &pid)) {
-            close(fd);
-            continue;
-        }
-        if (full || queue->count == queue->capacity)
-            evict_oldest(queue);
-        if (fd < 0)
-            continue;
-        queue->fds[++queue->count] = (struct pollfd){ .fd = fd, .events = POLLIN };
-        receive_hello(queue, queue->count);
-    }
-    return TERN_OK;
+    (void)queue, (void)from, (void)client;
+    return is_own_user(fd, &pid);
 }
 
 tern_status tern_boot_fd_pass_accept(int listen_fd, const struct tern_fd_pass_address *address,
                                      struct tern_fd_pass_client *clients, int count, struct tern_cpus *cpus)
 {
-    struct queue              queue = { .address = address,
-                                        .clients = clients,
-                                        .expected = count,
-                                        .missing = count,
-                                        .cpus = cpus,
-                                        .capacity = count + EXTRA_PENDING };
-    struct tern_poll_deadline patience;
-    tern_status               st = TERN_OK;
+    struct host host = { .queue = { .what = "the ranks of this node to come to the lowest of them",
+                                    .peers = "other ranks of this node",
+                                    .expected = count,
+                                    .missing = count,
+                                    .max_clients = count + EXTRA_PENDING,
+                                    .max_per_source = count + EXTRA_PENDING,
+                                    .admit = admit,
+                                    .receive = receive_hello },
+                         .address = address,
+                         .clients = clients,
+                         .cpus = cpus };
+    tern_status st;
 
-    queue.fds = calloc((size_t)queue.capacity + 1, sizeof(*queue.fds));
-    if (queue.fds == NULL)
-        return tern_base_fail(TERN_ERR_NOMEM, "no memory to meet %d ranks of this node", count);
-    queue.fds[0] = (struct pollfd){ .fd = listen_fd, .events = POLLIN };
     for (int i = 0; i < count; i++)
         clients[i].fd = -1;
-    tern_boot_poll_begin(&patience, "the ranks of this node to come to the lowest of them");
-    while (st == TERN_OK && queue.missing > 0 &&
-           (st = tern_boot_poll(&patience, queue.fds, (nfds_t)queue.count + 1, INT64_MAX)) == TERN_OK) {
-        for (int i = queue.count; i > 0; i--) /* downwards: removing a connection shifts only those behind it */
-            if (queue.fds[i].revents != 0)
-                receive_hello(&queue, i);
-        if (queue.fds[0].revents != 0)
-            st = accept_connections(&queue);
-    }
-    for (int i = 1; i <= queue.count; i++)
-        close(queue.fds[i].fd);
-    free(queue.fds);
+    st = tern_boot_accept_all(&host.queue, listen_fd);
     if (st != TERN_OK)
         tern_boot_fd_pass_send(clients, count, NULL);
     return st;

@@ -1,7 +1,9 @@
-/* handshake.c: the messages of handshake.h, their tags, and the session keys derived from them. */
+/* handshake.c: the messages of handshake.h, their tags, how they are sent and received, and the session keys derived
+ * from them. */
 #include "boot/handshake.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -45,52 +47,67 @@ uint64_t tern_boot_handshake_tag(const struct tern_handshake *hs, enum tern_hand
     return tern_base_siphash(hs->key, text, sizeof(text));
 }
 
-void tern_boot_handshake_hello(const struct tern_handshake *hs, uint8_t out[TERN_HANDSHAKE_HELLO])
+/* Return the number of bytes before the tag in the message of a step. */
+static size_t tag_at(enum tern_handshake_step step)
 {
-    struct tern_handshake first = *hs;
-
-    memset(first.hub_random, 0, TERN_HANDSHAKE_RANDOM);
-    tern_base_put_le(out, TERN_SEGMENT_MAGIC, 4);
-    tern_base_put_le(out + 4, TERN_SEGMENT_LAYOUT, 4);
-    tern_base_put_le(out + 8, hs->node, 4);
-    tern_base_put_le(out + 12, 0, 4);
-    memcpy(out + 16, hs->node_random, TERN_HANDSHAKE_RANDOM);
-    tern_boot_handshake_say(&first, TERN_HANDSHAKE_IS_HELLO, out + 16 + TERN_HANDSHAKE_RANDOM);
+    return step == TERN_HANDSHAKE_IS_HELLO     ? TERN_HANDSHAKE_HELLO - TERN_HANDSHAKE_TAG
+           : step == TERN_HANDSHAKE_IS_WELCOME ? TERN_HANDSHAKE_WELCOME - TERN_HANDSHAKE_TAG
+                                               : 0;
 }
 
-bool tern_boot_handshake_read_hello(struct tern_handshake *hs, const uint8_t bytes[TERN_HANDSHAKE_HELLO])
+size_t tern_boot_handshake_write(const struct tern_handshake *hs, enum tern_handshake_step step, uint8_t *out)
 {
-    if (tern_base_get_le(bytes, 4) != TERN_SEGMENT_MAGIC || tern_base_get_le(bytes + 4, 4) != TERN_SEGMENT_LAYOUT ||
-        tern_base_get_le(bytes + 12, 4) != 0)
-        return false;
-    hs->node = (uint32_t)tern_base_get_le(bytes + 8, 4);
-    memcpy(hs->node_random, bytes + 16, TERN_HANDSHAKE_RANDOM);
-    memset(hs->hub_random, 0, TERN_HANDSHAKE_RANDOM);
-    return tern_boot_handshake_is(hs, TERN_HANDSHAKE_IS_HELLO, bytes + 16 + TERN_HANDSHAKE_RANDOM);
+    struct tern_handshake facts = *hs;
+
+    if (step == TERN_HANDSHAKE_IS_HELLO) {
+        memset(facts.hub_random, 0, TERN_HANDSHAKE_RANDOM);
+        tern_base_put_le(out, TERN_SEGMENT_MAGIC, 4);
+        tern_base_put_le(out + 4, TERN_SEGMENT_LAYOUT, 4);
+        tern_base_put_le(out + 8, hs->node, 4);
+        tern_base_put_le(out + 12, 0, 4);
+        memcpy(out + 16, hs->node_random, TERN_HANDSHAKE_RANDOM);
+    } else if (step == TERN_HANDSHAKE_IS_WELCOME) {
+        memcpy(out, hs->hub_random, TERN_HANDSHAKE_RANDOM);
+    }
+    tern_base_put_le(out + tag_at(step), tern_boot_handshake_tag(&facts, step), TERN_HANDSHAKE_TAG);
+    return tag_at(step) + TERN_HANDSHAKE_TAG;
 }
 
-void tern_boot_handshake_welcome(const struct tern_handshake *hs, uint8_t out[TERN_HANDSHAKE_WELCOME])
+bool tern_boot_handshake_read(struct tern_handshake *hs, enum tern_handshake_step step, const uint8_t *bytes)
 {
-    memcpy(out, hs->hub_random, TERN_HANDSHAKE_RANDOM);
-    tern_boot_handshake_say(hs, TERN_HANDSHAKE_IS_WELCOME, out + TERN_HANDSHAKE_RANDOM);
+    if (step == TERN_HANDSHAKE_IS_HELLO) {
+        if (tern_base_get_le(bytes, 4) != TERN_SEGMENT_MAGIC || tern_base_get_le(bytes + 4, 4) != TERN_SEGMENT_LAYOUT ||
+            tern_base_get_le(bytes + 12, 4) != 0)
+            return false;
+        hs->node = (uint32_t)tern_base_get_le(bytes + 8, 4);
+        memcpy(hs->node_random, bytes + 16, TERN_HANDSHAKE_RANDOM);
+        memset(hs->hub_random, 0, TERN_HANDSHAKE_RANDOM);
+    } else if (step == TERN_HANDSHAKE_IS_WELCOME) {
+        memcpy(hs->hub_random, bytes, TERN_HANDSHAKE_RANDOM);
+    }
+    return tern_base_get_le(bytes + tag_at(step), TERN_HANDSHAKE_TAG) == tern_boot_handshake_tag(hs, step);
 }
 
-bool tern_boot_handshake_read_welcome(struct tern_handshake *hs, const uint8_t bytes[TERN_HANDSHAKE_WELCOME])
+bool tern_boot_handshake_send(const struct tern_handshake *hs, enum tern_handshake_step step, int fd)
 {
-    memcpy(hs->hub_random, bytes, TERN_HANDSHAKE_RANDOM);
-    return tern_boot_handshake_is(hs, TERN_HANDSHAKE_IS_WELCOME, bytes + TERN_HANDSHAKE_RANDOM);
+    uint8_t bytes[TERN_HANDSHAKE_HELLO];
+    size_t  len = tern_boot_handshake_write(hs, step, bytes);
+
+    return send(fd, bytes, len, MSG_NOSIGNAL) == (ssize_t)len;
 }
 
-void tern_boot_handshake_say(const struct tern_handshake *hs, enum tern_handshake_step step,
-                             uint8_t out[TERN_HANDSHAKE_TAG])
+enum tern_handshake_result tern_boot_handshake_receive(struct tern_handshake *hs, enum tern_handshake_step step, int fd)
 {
-    tern_base_put_le(out, tern_boot_handshake_tag(hs, step), TERN_HANDSHAKE_TAG);
-}
+    size_t  whole = tag_at(step) + TERN_HANDSHAKE_TAG;
+    ssize_t got = recv(fd, hs->buf + hs->len, whole - hs->len, MSG_DONTWAIT);
 
-bool tern_boot_handshake_is(const struct tern_handshake *hs, enum tern_handshake_step step,
-                            const uint8_t bytes[TERN_HANDSHAKE_TAG])
-{
-    return tern_base_get_le(bytes, TERN_HANDSHAKE_TAG) == tern_boot_handshake_tag(hs, step);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+        return TERN_HANDSHAKE_CLOSED;
+    hs->len += got > 0 ? (size_t)got : 0;
+    if (hs->len < whole)
+        return TERN_HANDSHAKE_PENDING;
+    hs->len = 0;
+    return tern_boot_handshake_read(hs, step, hs->buf) ? TERN_HANDSHAKE_VALID : TERN_HANDSHAKE_INVALID;
 }
 
 static void derive(const struct tern_handshake *hs, enum tern_handshake_step first, uint8_t key[TERN_SIPHASH_KEY])

@@ -31,13 +31,15 @@
 #define TERN_HANDSHAKE_WELCOME (TERN_HANDSHAKE_RANDOM + 8)
 #define TERN_HANDSHAKE_TAG 8 /* size of CONFIRM and of ACCEPTED */
 
-/* The facts that the tags cover. */
+/* One side of a connection: the facts that the tags cover, and an incomplete message. */
 struct tern_handshake {
     uint8_t  key[TERN_SIPHASH_KEY]; /* the job's key */
     uint32_t node;
     uint32_t port;        /* port of rank 0's side */
     uint8_t  address[16]; /* IPv6 address of rank 0's side; an IPv4 address is mapped to IPv6 */
     uint8_t  node_random[TERN_HANDSHAKE_RANDOM], hub_random[TERN_HANDSHAKE_RANDOM];
+    uint8_t  buf[TERN_HANDSHAKE_HELLO]; /* the first len bytes of the message that is being received */
+    size_t   len;
 };
 
 enum tern_handshake_step {
@@ -55,20 +57,27 @@ bool tern_boot_handshake_place(struct tern_handshake *hs, const struct sockaddr 
 /* Compute the keyed hash of all values of the handshake for a step: the tag of a message, or half of a session key. */
 uint64_t tern_boot_handshake_tag(const struct tern_handshake *hs, enum tern_handshake_step step);
 
-/* Encode and decode HELLO. Decoding sets node and node_random and zeroes hub_random; it returns false if the bytes are
- * not a valid HELLO. */
-void tern_boot_handshake_hello(const struct tern_handshake *hs, uint8_t out[TERN_HANDSHAKE_HELLO]);
-bool tern_boot_handshake_read_hello(struct tern_handshake *hs, const uint8_t bytes[TERN_HANDSHAKE_HELLO]);
+/* Encode the message of a step into out, which must have TERN_HANDSHAKE_HELLO bytes, the size of the longest message.
+ * Returns its size. */
+size_t tern_boot_handshake_write(const struct tern_handshake *hs, enum tern_handshake_step step, uint8_t *out);
 
-/* Encode and decode WELCOME. Decoding sets hub_random; it returns false if the bytes are not a valid WELCOME. */
-void tern_boot_handshake_welcome(const struct tern_handshake *hs, uint8_t out[TERN_HANDSHAKE_WELCOME]);
-bool tern_boot_handshake_read_welcome(struct tern_handshake *hs, const uint8_t bytes[TERN_HANDSHAKE_WELCOME]);
+/* Decode the message of a step. HELLO sets node and node_random and zeroes hub_random; WELCOME sets hub_random. Returns
+ * false if the bytes are not a valid message of that step. */
+bool tern_boot_handshake_read(struct tern_handshake *hs, enum tern_handshake_step step, const uint8_t *bytes);
 
-/* Encode CONFIRM or ACCEPTED; and return whether bytes are the valid message of that step. */
-void tern_boot_handshake_say(const struct tern_handshake *hs, enum tern_handshake_step step,
-                             uint8_t out[TERN_HANDSHAKE_TAG]);
-bool tern_boot_handshake_is(const struct tern_handshake *hs, enum tern_handshake_step step,
-                            const uint8_t bytes[TERN_HANDSHAKE_TAG]);
+/* Send the message of a step over a nonblocking socket. Returns whether the whole message was sent. */
+bool tern_boot_handshake_send(const struct tern_handshake *hs, enum tern_handshake_step step, int fd);
+
+enum tern_handshake_result {
+    TERN_HANDSHAKE_PENDING, /* the message is not complete yet */
+    TERN_HANDSHAKE_VALID,
+    TERN_HANDSHAKE_INVALID,
+    TERN_HANDSHAKE_CLOSED /* the connection has ended */
+};
+
+/* Receive the message of a step without blocking. */
+enum tern_handshake_result tern_boot_handshake_receive(struct tern_handshake *hs, enum tern_handshake_step step,
+                                                       int fd);
 
 /* Derive the keys of the connection for the side of rank 0 (is_hub) or of the node. */
 void tern_boot_handshake_keys(const struct tern_handshake *hs, bool is_hub, struct tern_frame_io_keys *keys);

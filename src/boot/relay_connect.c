@@ -49,8 +49,6 @@ struct attempt {
     int64_t                 until; /* end of the current stage */
     int                     tries;
     struct tern_handshake   greet;
-    uint8_t                 buf[TERN_HANDSHAKE_WELCOME];
-    size_t                  len; /* bytes in buf */
 };
 
 struct search {
@@ -135,7 +133,7 @@ static void close_attempt(struct attempt *attempt)
     if (attempt->fd >= 0)
         close(attempt->fd);
     attempt->fd = -1;
-    attempt->len = 0;
+    attempt->greet.len = 0;
 }
 
 static void give_up(struct attempt *attempt)
@@ -191,7 +189,6 @@ static void start_connect(struct search *search, struct attempt *attempt)
 /* The socket has become writable: send HELLO if the connection was made. */
 static void send_hello(struct search *search, struct attempt *attempt)
 {
-    uint8_t   hello[TERN_HANDSHAKE_HELLO];
     int       error = 0;
     socklen_t len = sizeof(error);
 
@@ -199,49 +196,22 @@ static void send_hello(struct search *search, struct attempt *attempt)
         connect_failed(search, attempt, error);
         return;
     }
-    tern_boot_handshake_hello(&attempt->greet, hello);
     enter(attempt, STAGE_HELLO, PROOF_MS);
-    if (send(attempt->fd, hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello))
+    if (!tern_boot_handshake_send(&attempt->greet, TERN_HANDSHAKE_IS_HELLO, attempt->fd))
         retry(search, attempt);
 }
 
-/* Receive the rest of a message of len bytes. Returns whether the message is complete. */
-static bool receive(struct search *search, struct attempt *attempt, size_t len)
+/* The socket has become readable: receive WELCOME or ACCEPTED. */
+static void receive(struct search *search, struct attempt *attempt)
 {
-    ssize_t got = recv(attempt->fd, attempt->buf + attempt->len, len - attempt->len, MSG_DONTWAIT);
+    bool is_hello = attempt->stage == STAGE_HELLO;
 
-    if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        return false;
-    if (got <= 0) {
-        retry(search, attempt);
-        return false;
-    }
-    attempt->len += (size_t)got;
-    return attempt->len == len;
-}
-
-static void handle_ready(struct search *search, struct attempt *attempt)
-{
-    switch (attempt->stage) {
-    case STAGE_CONNECT: send_hello(search, attempt); break;
-    case STAGE_HELLO:
-        if (!receive(search, attempt, TERN_HANDSHAKE_WELCOME))
-            break;
-        attempt->len = 0;
-        if (tern_boot_handshake_read_welcome(&attempt->greet, attempt->buf))
-            enter(attempt, STAGE_WELCOME, PROOF_MS);
-        else
-            give_up(attempt);
-        break;
-    case STAGE_CONFIRM:
-        if (!receive(search, attempt, TERN_HANDSHAKE_TAG))
-            break;
-        if (tern_boot_handshake_is(&attempt->greet, TERN_HANDSHAKE_IS_ACCEPTED, attempt->buf))
-            attempt->stage = STAGE_DONE;
-        else
-            give_up(attempt);
-        break;
-    default: break;
+    switch (tern_boot_handshake_receive(
+        &attempt->greet, is_hello ? TERN_HANDSHAKE_IS_WELCOME : TERN_HANDSHAKE_IS_ACCEPTED, attempt->fd)) {
+    case TERN_HANDSHAKE_PENDING: break;
+    case TERN_HANDSHAKE_VALID: enter(attempt, is_hello ? STAGE_WELCOME : STAGE_DONE, PROOF_MS); break;
+    case TERN_HANDSHAKE_INVALID: give_up(attempt); break;
+    case TERN_HANDSHAKE_CLOSED: retry(search, attempt); break;
     }
 }
 
@@ -260,30 +230,27 @@ static struct attempt *find(struct search *search, enum stage stage)
 static void confirm_one(struct search *search)
 {
     struct attempt *attempt = find(search, STAGE_WELCOME);
-    uint8_t         confirm[TERN_HANDSHAKE_TAG];
 
     if (attempt == NULL || find(search, STAGE_CONFIRM) != NULL || find(search, STAGE_DONE) != NULL)
         return;
-    tern_boot_handshake_say(&attempt->greet, TERN_HANDSHAKE_IS_CONFIRM, confirm);
     enter(attempt, STAGE_CONFIRM, PERSIST_MS); /* rank 0 has authenticated; keepalive detects its death */
-    if (send(attempt->fd, confirm, sizeof(confirm), MSG_NOSIGNAL) != sizeof(confirm))
+    if (!tern_boot_handshake_send(&attempt->greet, TERN_HANDSHAKE_IS_CONFIRM, attempt->fd))
         retry(search, attempt);
 }
 
 /* Start attempts whose pause is over, and retry those whose stage has timed out. Returns the next time at which this
- * has to be done. */
+ * has to be done; INT64_MAX if all attempts were given up. */
 static int64_t handle_timeouts(struct search *search)
 {
     int64_t next = INT64_MAX;
 
     for (int i = 0; i < search->count; i++) {
         struct attempt *attempt = &search->attempt[i];
+        bool            is_due = attempt->stage != STAGE_GIVEN_UP && tern_base_now() >= attempt->until;
 
-        if (attempt->stage == STAGE_GIVEN_UP || attempt->stage == STAGE_DONE)
-            continue;
-        if (tern_base_now() >= attempt->until && attempt->stage == STAGE_PAUSE)
+        if (is_due && attempt->stage == STAGE_PAUSE)
             start_connect(search, attempt);
-        else if (tern_base_now() >= attempt->until)
+        else if (is_due)
             retry(search, attempt);
         if (attempt->stage != STAGE_GIVEN_UP && attempt->until < next)
             next = attempt->until;
@@ -291,10 +258,9 @@ static int64_t handle_timeouts(struct search *search)
     return next;
 }
 
-/* Wait until a socket is ready or a timeout expires, and handle it. Returns the status of tern_boot_poll(). */
-static tern_status step(struct search *search, struct tern_poll_deadline *patience)
+/* Wait until a socket is ready or the time until is reached, and handle it. Returns the status of tern_boot_poll(). */
+static tern_status step(struct search *search, struct tern_poll_deadline *patience, int64_t until)
 {
-    int64_t       until = handle_timeouts(search);
     struct pollfd fds[TERN_RELAY_ADDRESSES];
     tern_status   st;
 
@@ -306,18 +272,12 @@ static tern_status step(struct search *search, struct tern_poll_deadline *patien
     }
     st = tern_boot_poll(patience, fds, (nfds_t)search->count, until);
     for (int i = 0; i < search->count && st == TERN_OK; i++)
-        if (fds[i].revents != 0)
-            handle_ready(search, &search->attempt[i]);
+        if (fds[i].revents != 0 && search->attempt[i].stage == STAGE_CONNECT)
+            send_hello(search, &search->attempt[i]);
+        else if (fds[i].revents != 0)
+            receive(search, &search->attempt[i]);
     confirm_one(search);
     return st;
-}
-
-static bool is_hopeless(const struct search *search)
-{
-    for (int i = 0; i < search->count; i++)
-        if (search->attempt[i].stage != STAGE_GIVEN_UP)
-            return false;
-    return true;
 }
 
 static tern_status fail_unreachable(const char *text, const struct tern_relay_target *target, bool none)
@@ -345,15 +305,16 @@ tern_status tern_boot_relay_connect(const char *text, int node, struct tern_rela
     struct tern_poll_deadline patience;
     struct attempt           *done;
     tern_status               st = TERN_OK;
+    int64_t                   until;
 
     if (!tern_boot_relay_target_decode(text, &target))
         return tern_base_fail(TERN_ERR_BOOT, "rank 0 published addresses that this version of Tern cannot read; all "
                                              "nodes of a job need the same version");
     choose_addresses(&search, &target, (uint32_t)node);
     tern_boot_poll_begin(&patience, "an answer of rank 0");
-    while (st == TERN_OK && find(&search, STAGE_DONE) == NULL && !is_hopeless(&search))
-        st = step(&search, &patience);
-    done = find(&search, STAGE_DONE);
+    while ((done = find(&search, STAGE_DONE)) == NULL && st == TERN_OK &&
+           (until = handle_timeouts(&search)) != INT64_MAX)
+        st = step(&search, &patience, until);
     if (done != NULL) {
         line->fd = done->fd;
         tern_boot_handshake_keys(&done->greet, false, &line->keys);

@@ -134,7 +134,7 @@ static pid_t greeter(const uint8_t key[TERN_SIPHASH_KEY], ssize_t expected)
     memcpy(greet.key, key, sizeof(greet.key));
     if (getpeername(fd, (void *)&hub, &len) != 0 || !tern_boot_handshake_place(&greet, (void *)&hub))
         _exit(2);
-    tern_boot_handshake_hello(&greet, bytes);
+    tern_boot_handshake_write(&greet, TERN_HANDSHAKE_IS_HELLO, bytes);
     send(fd, bytes, sizeof(bytes), MSG_NOSIGNAL);
     got = recv(fd, bytes, TERN_HANDSHAKE_WELCOME, MSG_WAITALL);
     if (got == expected && got > 0) {
@@ -325,14 +325,14 @@ static void go_through_slowly(int fd, uint32_t number)
     memcpy(greet.key, dial.key, sizeof(greet.key));
     assert_int_equal(getpeername(fd, (void *)&there, &len), 0);
     assert_true(tern_boot_handshake_place(&greet, (void *)&there));
-    tern_boot_handshake_hello(&greet, bytes);
+    tern_boot_handshake_write(&greet, TERN_HANDSHAKE_IS_HELLO, bytes);
     assert_int_equal(send(fd, bytes, TERN_HANDSHAKE_HELLO, MSG_NOSIGNAL), TERN_HANDSHAKE_HELLO);
     assert_int_equal(recv(fd, bytes, TERN_HANDSHAKE_WELCOME, MSG_WAITALL), TERN_HANDSHAKE_WELCOME);
-    assert_true(tern_boot_handshake_read_welcome(&greet, bytes));
-    tern_boot_handshake_say(&greet, TERN_HANDSHAKE_IS_CONFIRM, bytes);
+    assert_true(tern_boot_handshake_read(&greet, TERN_HANDSHAKE_IS_WELCOME, bytes));
+    tern_boot_handshake_write(&greet, TERN_HANDSHAKE_IS_CONFIRM, bytes);
     assert_int_equal(send(fd, bytes, TERN_HANDSHAKE_TAG, MSG_NOSIGNAL), TERN_HANDSHAKE_TAG);
     assert_int_equal(recv(fd, bytes, TERN_HANDSHAKE_TAG, MSG_WAITALL), TERN_HANDSHAKE_TAG);
-    assert_true(tern_boot_handshake_is(&greet, TERN_HANDSHAKE_IS_ACCEPTED, bytes));
+    assert_true(tern_boot_handshake_read(&greet, TERN_HANDSHAKE_IS_ACCEPTED, bytes));
 }
 
 /* Promise: when all places are taken the oldest silent caller is disconnected: a slow node keeps its place while as
@@ -394,9 +394,9 @@ static void welcome(int fd, struct tern_handshake *greet)
     assert_int_equal(getsockname(fd, (void *)&here, &len), 0);
     assert_true(tern_boot_handshake_place(greet, (void *)&here));
     assert_int_equal(recv(fd, bytes, TERN_HANDSHAKE_HELLO, MSG_WAITALL), TERN_HANDSHAKE_HELLO);
-    assert_true(tern_boot_handshake_read_hello(greet, bytes));
+    assert_true(tern_boot_handshake_read(greet, TERN_HANDSHAKE_IS_HELLO, bytes));
     memset(greet->hub_random, 9, TERN_HANDSHAKE_RANDOM);
-    tern_boot_handshake_welcome(greet, bytes);
+    tern_boot_handshake_write(greet, TERN_HANDSHAKE_IS_WELCOME, bytes);
     assert_int_equal(send(fd, bytes, TERN_HANDSHAKE_WELCOME, MSG_NOSIGNAL), TERN_HANDSHAKE_WELCOME);
 }
 
@@ -427,8 +427,8 @@ static void a_node_confirms_one_call(void **state)
             first = 1 - first;
             assert_int_equal(recv(fds[first].fd, tag, sizeof(tag), MSG_WAITALL), sizeof(tag));
         }
-        assert_true(tern_boot_handshake_is(&greet[first], TERN_HANDSHAKE_IS_CONFIRM, tag));
-        tern_boot_handshake_say(&greet[first], TERN_HANDSHAKE_IS_ACCEPTED, tag);
+        assert_true(tern_boot_handshake_read(&greet[first], TERN_HANDSHAKE_IS_CONFIRM, tag));
+        tern_boot_handshake_write(&greet[first], TERN_HANDSHAKE_IS_ACCEPTED, tag);
         assert_int_equal(send(fds[first].fd, tag, sizeof(tag), MSG_NOSIGNAL), sizeof(tag));
         assert_int_equal(status_of(child), 0);
         if (ends == 0)
