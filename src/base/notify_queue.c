@@ -72,13 +72,6 @@ static void refresh(struct tern_nq_producer *p)
     p->done = atomic_load_explicit(&p->shared->done, memory_order_acquire);
 }
 
-/* Ask the consumer to wake the producer when it has consumed something. Returns false. */
-static bool no_room(struct tern_nq_producer *p)
-{
-    tern_base_wake_request(&p->shared->producer_waits);
-    return false;
-}
-
 /* The producer knows no free primary cell for the next message: switch to the overflow cells if necessary. If no cell
  * is free in either row, choose the row whose next cell has the older message, because that cell becomes free first.
  * Returns the flags for the stamp of the current message. */
@@ -128,10 +121,11 @@ bool tern_base_nq_reserve(struct tern_nq_producer *p, struct tern_nq_claim *out)
     struct tern_nq_payload *load = &row->load[row->next & row->mask];
     uint64_t                position = row->next;
 
-    if (load->number > p->done) {
+    if (load->number > p->done)
         refresh(p);
-        if (load->number > p->done)
-            return no_room(p);
+    if (load->number > p->done) {
+        tern_base_wake_request(&p->shared->producer_waits);
+        return false;
     }
     out->cell = &row->cell[row->next & row->mask];
 #ifdef TERN_BASE_TSAN

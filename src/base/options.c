@@ -184,7 +184,7 @@ static const char *lookup(char *const *environment, const char *name)
 {
     size_t len = strlen(name);
 
-    for (; *environment != NULL; environment++)
+    for (; environment != NULL && *environment != NULL; environment++)
         if (strncmp(*environment, name, len) == 0 && (*environment)[len] == '=')
             return *environment + len + 1;
     return NULL;
@@ -291,12 +291,9 @@ static void warn_unknown(const char *entry)
 
 tern_status tern_base_options_load(char *const *environment)
 {
-    static char *const none[] = { NULL };
-    tern_status        first = TERN_OK, status;
-    char               detail[512] = "";
+    tern_status first = TERN_OK, status;
+    char        detail[512] = "";
 
-    if (environment == NULL)
-        environment = none;
     for (size_t i = 0; i < ROWS; i++) {
         status = load_row(&rows[i], environment);
         if (status != TERN_OK && first == TERN_OK) {
@@ -305,7 +302,7 @@ tern_status tern_base_options_load(char *const *environment)
         }
     }
     tern_base_log_set_level((enum tern_log_level)tern_opt.log);
-    if (*tern_opt.boot == '\0') /* else ternrun has warned for the whole job */
+    if (*tern_opt.boot == '\0' && environment != NULL) /* else ternrun has warned for the whole job */
         for (; *environment != NULL; environment++)
             if (strncmp(*environment, PREFIX, PREFIX_LEN) == 0)
                 warn_unknown(*environment);

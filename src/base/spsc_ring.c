@@ -77,21 +77,18 @@ void tern_base_ring_consumer_init(struct tern_ring_consumer *c, void *memory, st
     *c = (struct tern_ring_consumer){ .ring = memory, .shape = shape, .data = data_of(memory, shape) };
 }
 
-#ifdef TERN_BASE_TSAN
 /* A cell that another thread of this process published is ordered before the message that replaces it. That order goes
  * through the consumer, and TSan does not see it if the consumer is another process. TSan does see the marks. */
 static void show_order(const struct tern_ring_producer *p, uint64_t done)
 {
+#ifdef TERN_BASE_TSAN
     for (uint32_t i = 0; i < p->shape.cells && p->cells_done + i != done; i++)
         (void)atomic_load_explicit(&tern_base_ring_cell(p->ring, p->cells_done + i, p->shape)->mark,
                                    memory_order_acquire);
-}
 #else
-static void show_order(const struct tern_ring_producer *p, uint64_t done)
-{
     (void)p, (void)done;
-}
 #endif
+}
 
 /* Update the producer's view of the consumer's progress. acquire: the consumer's reads before the producer overwrites
  * the cells and data. Pairs with the releases in tern_base_ring_consume(). */

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,6 +20,7 @@
 
 #include "base/options.h"
 #include "base/siphash.h"
+#include "boot/space.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U /* since Linux 6.3; some systems require it */
@@ -61,6 +63,7 @@ static tern_status check_file_limit(void)
 static tern_status arena_open(int ranks, size_t bytes, int *out)
 {
     tern_status status = check_file_limit();
+    char        what[80];
     int         fd;
 
     if (status != TERN_OK)
@@ -70,18 +73,12 @@ static tern_status arena_open(int ranks, size_t bytes, int *out)
         return tern_base_fail(errno == ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_SYSTEM,
                               "cannot make a memory file of %llu bytes for the job (memfd_create, ftruncate): %s",
                               TERN_ARENA_CONTROL, strerror(errno));
-    while (fallocate(fd, 0, 0, (off_t)bytes) != 0) {
-        if (errno == EINTR)
-            continue;
-        status = tern_base_fail(errno == ENOSPC || errno == ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_SYSTEM,
-                                "cannot reserve the %zu bytes of shared memory that a job of %d ranks starts with "
-                                "(fallocate): %s; free memory or raise the memory limit",
-                                bytes, ranks, strerror(errno));
+    snprintf(what, sizeof(what), "the shared memory that a job of %d ranks starts with", ranks);
+    if ((status = tern_boot_space_reserve(fd, 0, bytes, what)) != TERN_OK)
         close(fd);
-        return status;
-    }
-    *out = fd;
-    return TERN_OK;
+    else
+        *out = fd;
+    return status;
 }
 
 static tern_status check_shape(const struct tern_boot_shape *shape, int locals)

@@ -39,8 +39,6 @@ static struct {
     bool             compares; /* process start times as seen here are comparable with those that the host wrote */
 } watch;
 
-enum wakeup { WOKE_TIMEOUT, WOKE_STOP, WOKE_RANK_GONE };
-
 static int open_process(pid_t pid)
 {
     return (int)syscall(SYS_pidfd_open, pid, 0);
@@ -76,13 +74,6 @@ static bool is_settled(int rank)
            atomic_load_explicit(&slot->life, memory_order_relaxed) == TERN_LIFE_LEFT;
 }
 
-/* End this process because the launcher is gone and nobody else could end the job. */
-static _Noreturn void end_with_launcher(void)
-{
-    tern_base_log(TERN_LOG_ERROR, "the launcher is gone; this rank ends with it");
-    _exit(EXIT_FAILURE);
-}
-
 /* The rank that relays for this node is gone. End this rank, which has lost the other nodes, unless all ranks have
  * finished. */
 static void host_gone(void)
@@ -98,8 +89,8 @@ static void host_gone(void)
 }
 
 /* Sleep until the process behind the pidfd rank (-1: none) ends or the thread is to stop, for at most ms milliseconds
- * (-1: no limit). Returns the reason for waking up. */
-static enum wakeup wait_for(int rank, int ms)
+ * (-1: no limit). Returns whether the thread is to stop. */
+static bool wait_for(int rank, int ms)
 {
     for (;;) {
         struct pollfd fds[] = {
@@ -110,15 +101,15 @@ static enum wakeup wait_for(int rank, int ms)
         if (ready < 0 && errno == EINTR)
             continue;
         if (fds[0].revents != 0)
-            return WOKE_STOP;
-        if (fds[1].revents != 0)
-            end_with_launcher();
+            return true;
+        if (fds[1].revents != 0) { /* nobody else could end the job */
+            tern_base_log(TERN_LOG_ERROR, "the launcher is gone; this rank ends with it");
+            _exit(EXIT_FAILURE);
+        }
         if (fds[3].revents != 0)
             host_gone(); /* clears watch.host, which is then no longer polled */
-        if (fds[2].revents != 0)
-            return WOKE_RANK_GONE;
-        if (ready == 0)
-            return WOKE_TIMEOUT;
+        if (fds[2].revents != 0 || ready == 0)
+            return false;
     }
 }
 
@@ -186,7 +177,7 @@ static bool end_job(int rank)
 {
     int pid = atomic_load_explicit(&watch.boot.segment->slot[rank].pid, memory_order_relaxed);
 
-    if (wait_for(-1, LAUNCHER_GRACE_MS) == WOKE_STOP)
+    if (wait_for(-1, LAUNCHER_GRACE_MS))
         return true;
     tern_base_log(TERN_LOG_ERROR, "rank %d (pid %d) ended without tern_finalize; ending the job", rank, pid);
     tern_boot_pmi_abort(EXIT_FAILURE);
@@ -197,7 +188,7 @@ static bool end_job(int rank)
 static bool watch_rank(int rank)
 {
     int  fd = open_rank(rank);
-    bool stop = fd >= 0 && wait_for(fd, -1) == WOKE_STOP;
+    bool stop = fd >= 0 && wait_for(fd, -1);
 
     if (fd >= 0)
         close(fd);

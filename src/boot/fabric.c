@@ -427,13 +427,6 @@ static void describe_chosen(const struct tern_fabric *fabric, char *why, size_t 
              mr & FI_MR_LOCAL ? ", registers local buffers" : "", mr & FI_MR_VIRT_ADDR ? ", remote addresses" : "");
 }
 
-static void fill_row(struct tern_fabric_row *row, const struct fi_info *info)
-{
-    snprintf(row->provider, sizeof(row->provider), "%s", info->fabric_attr->prov_name);
-    snprintf(row->domain, sizeof(row->domain), "%s", info->domain_attr->name ? info->domain_attr->name : "");
-    address_text(info, row->address, sizeof(row->address));
-}
-
 /* Fill in a row for each distinct endpoint, with the reason why it was or was not chosen. Returns the number of rows.
  * libfabric lists some endpoints several times. */
 static size_t fill_rows(struct tern_fabric_row *rows, const struct fi_info *all, const struct fi_info *enough,
@@ -449,7 +442,9 @@ static size_t fill_rows(struct tern_fabric_row *rows, const struct fi_info *all,
         if (find_same(all, info) != info)
             continue;
         count++;
-        fill_row(row, info);
+        snprintf(row->provider, sizeof(row->provider), "%s", provider_of(info));
+        snprintf(row->domain, sizeof(row->domain), "%s", domain_of(info) ? domain_of(info) : "");
+        address_text(info, row->address, sizeof(row->address));
         if (!is_eligible(info, enough, between_nodes, row->why, sizeof(row->why)))
             continue;
         if (info == best && (fabric.info = refine(best, between_nodes, &fabric))) {

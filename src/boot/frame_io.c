@@ -40,40 +40,30 @@ void tern_boot_frame_io_close(struct tern_frame_io *channel)
 void tern_boot_frame_io_seal(struct tern_frame_io *channel, const struct tern_frame_io_keys *keys)
 {
     channel->is_sealed = true;
-    channel->seal_in = channel->seal_out = (struct tern_frame_mac){ .number = 0 };
     memcpy(channel->seal_in.key, keys->in, TERN_SIPHASH_KEY);
     memcpy(channel->seal_out.key, keys->out, TERN_SIPHASH_KEY);
 }
 
-/* Make space for len bytes after the content. Returns false if there is no memory. */
-static bool buffer_grow(struct tern_frame_io_buffer *buffer, size_t len)
+/* Return the address of len free bytes behind the content; NULL if there is no memory. */
+static unsigned char *buffer_space(struct tern_frame_io_buffer *buffer, size_t len)
 {
     size_t         size = buffer->size > 0 ? buffer->size : READ_BYTES;
     unsigned char *data;
 
+    if (buffer->size - buffer->from - buffer->len >= len)
+        return buffer->data + buffer->from + buffer->len;
     if (buffer->from > 0)
         memmove(buffer->data, buffer->data + buffer->from, buffer->len);
     buffer->from = 0;
-    if (len <= buffer->size - buffer->len)
-        return true;
     while (size - buffer->len < len)
         size *= 2;
-    if ((data = realloc(buffer->data, size)) == NULL)
-        return false;
-    buffer->data = data;
-    buffer->size = size;
-    return true;
-}
-
-static bool buffer_add(struct tern_frame_io_buffer *buffer, const void *data, size_t len)
-{
-    if (len == 0)
-        return true;
-    if (buffer->size - buffer->from - buffer->len < len && !buffer_grow(buffer, len))
-        return false;
-    memcpy(buffer->data + buffer->from + buffer->len, data, len);
-    buffer->len += len;
-    return true;
+    if (size > buffer->size) {
+        if ((data = realloc(buffer->data, size)) == NULL)
+            return NULL;
+        buffer->data = data;
+        buffer->size = size;
+    }
+    return buffer->data + buffer->len;
 }
 
 static void buffer_take(struct tern_frame_io_buffer *buffer, size_t len)
@@ -84,32 +74,24 @@ static void buffer_take(struct tern_frame_io_buffer *buffer, size_t len)
         buffer->from = 0;
 }
 
-/* Append the tag of the frame of len bytes that is last in the send buffer. Returns false if there is no memory. */
-static bool add_tag(struct tern_frame_io *channel, size_t len)
-{
-    static const unsigned char   zeros[TERN_FRAME_MAC_BYTES];
-    struct tern_frame_io_buffer *put = &channel->put;
-
-    if (!channel->is_sealed)
-        return true;
-    if (!buffer_add(put, zeros, sizeof(zeros)))
-        return false;
-    tern_boot_frame_mac_write(&channel->seal_out, put->data + put->from + put->len - sizeof(zeros) - len, len);
-    return true;
-}
-
 void tern_boot_frame_io_send(struct tern_frame_io *channel, const struct tern_frame *frame)
 {
-    unsigned char head[TERN_FRAME_HEAD];
+    size_t         len = TERN_FRAME_HEAD + (size_t)frame->len, tag = channel->is_sealed ? TERN_FRAME_MAC_BYTES : 0;
+    unsigned char *bytes;
 
     if (channel->state != TERN_FRAME_IO_UP || channel->is_deaf)
         return;
-    tern_boot_frame_encode(frame, head);
-    if (buffer_add(&channel->put, head, sizeof(head)) && buffer_add(&channel->put, frame->body, frame->len) &&
-        add_tag(channel, sizeof(head) + frame->len))
-        tern_boot_frame_io_flush(channel);
-    else
+    if ((bytes = buffer_space(&channel->put, len + tag)) == NULL) {
         channel->state = TERN_FRAME_IO_CLOSED;
+        return;
+    }
+    tern_boot_frame_encode(frame, bytes);
+    if (frame->len > 0)
+        memcpy(bytes + TERN_FRAME_HEAD, frame->body, frame->len);
+    if (channel->is_sealed)
+        tern_boot_frame_mac_write(&channel->seal_out, bytes, len);
+    channel->put.len += len + tag;
+    tern_boot_frame_io_flush(channel);
 }
 
 void tern_boot_frame_io_flush(struct tern_frame_io *channel)
@@ -130,31 +112,20 @@ void tern_boot_frame_io_flush(struct tern_frame_io *channel)
     }
 }
 
-size_t tern_boot_frame_io_backlog(const struct tern_frame_io *channel)
-{
-    return channel->put.len;
-}
-
 bool tern_boot_frame_io_fill(struct tern_frame_io *channel)
 {
-    struct tern_frame_io_buffer *get = &channel->get;
-    ssize_t                      got;
+    unsigned char *space;
+    ssize_t        got;
 
     if (channel->state != TERN_FRAME_IO_UP)
         return false;
-    if (get->size - get->from - get->len < READ_BYTES && !buffer_grow(get, READ_BYTES)) {
-        channel->state = TERN_FRAME_IO_CLOSED;
-        return false;
-    }
+    space = buffer_space(&channel->get, READ_BYTES);
     do
-        got = read(channel->in, get->data + get->from + get->len, READ_BYTES);
+        got = space != NULL ? read(channel->in, space, READ_BYTES) : 0;
     while (got < 0 && errno == EINTR);
-    if (got < 0 && errno == EAGAIN)
-        return false;
-    if (got <= 0)
+    if (got == 0 || (got < 0 && errno != EAGAIN))
         channel->state = TERN_FRAME_IO_CLOSED;
-    else
-        get->len += (size_t)got;
+    channel->get.len += got > 0 ? (size_t)got : 0;
     return got > 0;
 }
 

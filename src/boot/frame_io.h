@@ -41,7 +41,7 @@ struct tern_frame_io {
     bool                        is_sealed;
     enum tern_frame_io_state    state;
     struct tern_frame_mac       seal_in, seal_out;
-    struct tern_frame_io_buffer get, put;
+    struct tern_frame_io_buffer get, put; /* put.len is the backlog, the number of queued bytes */
 };
 
 /* Open a channel that owns the descriptors, and make them nonblocking; and close it. */
@@ -57,9 +57,6 @@ void tern_boot_frame_io_send(struct tern_frame_io *channel, const struct tern_fr
 
 /* Write as many queued bytes as possible without blocking. */
 void tern_boot_frame_io_flush(struct tern_frame_io *channel);
-
-/* Return the number of queued bytes. */
-size_t tern_boot_frame_io_backlog(const struct tern_frame_io *channel);
 
 /* Read the available bytes without blocking. Returns whether there were any. */
 bool tern_boot_frame_io_fill(struct tern_frame_io *channel);

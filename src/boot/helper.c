@@ -40,14 +40,6 @@ static enum tern_helper_state state_after(struct tern_helper *helper, int64_t ns
     return ns == TERN_HELPER_NAP ? TERN_HELPER_NAPS : TERN_HELPER_SLEEPS;
 }
 
-static int64_t next_nap(struct tern_helper *helper)
-{
-    int64_t nap = helper->nap;
-
-    helper->nap = nap * 2 < TERN_HELPER_LONGEST_NAP ? nap * 2 : TERN_HELPER_LONGEST_NAP;
-    return nap;
-}
-
 int64_t tern_boot_helper_last_poll(struct tern_helper *helper)
 {
     int64_t ns = poll_all(helper, false);
@@ -58,10 +50,13 @@ int64_t tern_boot_helper_last_poll(struct tern_helper *helper)
 static void nap(struct tern_helper *helper, bool rests)
 {
     uint32_t seen = tern_boot_bell_announce(helper->bell, helper->naps);
-    int64_t  ns = poll_all(helper, !rests);
+    int64_t  ns = poll_all(helper, !rests), length = helper->nap;
 
-    if ((ns == TERN_HELPER_IDLE || (ns == TERN_HELPER_NAP && !rests)) && !is_stopped(helper))
-        tern_boot_bell_wait(helper->bell, seen, rests ? -1 : next_nap(helper));
+    if ((ns == TERN_HELPER_IDLE || (ns == TERN_HELPER_NAP && !rests)) && !is_stopped(helper)) {
+        if (!rests)
+            helper->nap = length * 2 < TERN_HELPER_LONGEST_NAP ? length * 2 : TERN_HELPER_LONGEST_NAP;
+        tern_boot_bell_wait(helper->bell, seen, rests ? -1 : length);
+    }
     tern_boot_bell_withdraw(helper->naps);
 }
 

@@ -83,8 +83,7 @@ tern_status tern_boot_node_identity(char text[TERN_NODE_TEXT])
 void tern_boot_cpus_own(struct tern_cpus *cpus)
 {
     memset(cpus, 0, sizeof(*cpus));
-    if (sched_getaffinity(0, sizeof(cpus->bits), (cpu_set_t *)(void *)cpus->bits) != 0)
-        memset(cpus, 0, sizeof(*cpus));
+    sched_getaffinity(0, sizeof(cpus->bits), (cpu_set_t *)(void *)cpus->bits); /* changes nothing if it fails */
 }
 
 void tern_boot_cpus_add(struct tern_cpus *cpus, const uint8_t *other, size_t len)

@@ -34,29 +34,20 @@ static bool has_pmix(void)
     return value_of("PMIX_NAMESPACE") != NULL && value_of("PMIX_RANK") != NULL;
 }
 
-static tern_status find(const struct tern_pmi_ops **out)
+tern_status tern_boot_pmi_find(const struct tern_pmi_ops **out)
 {
     const char *fd = value_of("PMI_FD");
+    bool        automatic = tern_opt.launcher == TERN_LAUNCHER_AUTO;
 
-    if (fd != NULL && (is_socket(fd) || !has_pmix()))
+    *out = NULL;
+    if (tern_opt.launcher == TERN_LAUNCHER_PMI1 || (automatic && fd != NULL && (is_socket(fd) || !has_pmix())))
         *out = &tern_boot_pmi1; /* its open reports what is wrong with the descriptor */
-    else if (has_pmix())
+    else if (tern_opt.launcher == TERN_LAUNCHER_PMIX || (automatic && has_pmix()))
         *out = &tern_boot_pmix;
-    else if (value_of("PMI_PORT") != NULL)
+    else if (automatic && value_of("PMI_PORT") != NULL)
         return tern_base_fail(TERN_ERR_BOOT,
                               "the launcher offers PMI-1 through the port PMI_PORT=%.100s and not through an inherited "
                               "connection; start the job without -pmi-port, or with ternrun",
                               value_of("PMI_PORT"));
     return TERN_OK;
-}
-
-tern_status tern_boot_pmi_find(const struct tern_pmi_ops **out)
-{
-    *out = NULL;
-    switch (tern_opt.launcher) {
-    case TERN_LAUNCHER_ALONE: return TERN_OK;
-    case TERN_LAUNCHER_PMI1: *out = &tern_boot_pmi1; return TERN_OK;
-    case TERN_LAUNCHER_PMIX: *out = &tern_boot_pmix; return TERN_OK;
-    default: return find(out);
-    }
 }

@@ -124,13 +124,6 @@ static tern_status view_open(struct view *view, int ranks)
     return tern_base_fail(TERN_ERR_NOMEM, "no memory for tables of %d ranks", ranks);
 }
 
-static void view_close(struct view *view)
-{
-    free(view->node_of);
-    free(view->node);
-    free(view->clients);
-}
-
 /* Return the number of a node. Nodes are numbered in the order of their first ranks. */
 static int number_node(struct view *view, const char *node)
 {
@@ -211,7 +204,9 @@ static tern_status be_host(struct tern_pmi *pmi, int listen_fd, const struct ter
         if ((st = make_arena(&view, pmi->rank, boot)) != TERN_OK)
             tern_boot_fd_pass_send(view.clients, view.count, NULL);
     }
-    view_close(&view);
+    free(view.node_of);
+    free(view.node);
+    free(view.clients);
     return st;
 }
 
@@ -255,13 +250,12 @@ static tern_status be_hub(struct tern_pmi *pmi, struct tern_boot *boot)
 
     if (lines == NULL)
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for the connections of %d nodes", boot->nodes);
-    if ((st = tern_boot_relay_listen(&dial, text)) != TERN_OK)
-        goto err_free;
-    if ((st = pmi->ops->put(HUB_KEY, text)) == TERN_OK && (st = pmi->ops->fence()) == TERN_OK &&
-        (st = tern_boot_relay_accept(&dial, boot->nodes, lines)) == TERN_OK)
-        st = tern_boot_relay_thread_start(boot, lines);
-    tern_boot_relay_listen_close(&dial);
-err_free:
+    if ((st = tern_boot_relay_listen(&dial, text)) == TERN_OK) {
+        if ((st = pmi->ops->put(HUB_KEY, text)) == TERN_OK && (st = pmi->ops->fence()) == TERN_OK &&
+            (st = tern_boot_relay_accept(&dial, boot->nodes, lines)) == TERN_OK)
+            st = tern_boot_relay_thread_start(boot, lines);
+        close(dial.door);
+    }
     free(lines);
     return st;
 }

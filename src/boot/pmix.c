@@ -138,11 +138,6 @@ static tern_status pmix_open(struct tern_pmi **out)
     return TERN_OK;
 }
 
-static void name_key(char *text, size_t size, const char *key)
-{
-    snprintf(text, size, "tern.%s", key);
-}
-
 static tern_status pmix_put(const char *key, const char *value)
 {
     char          name[PMIX_MAX_KEYLEN + 1], text[TERN_PMI_VALUE];
@@ -150,7 +145,7 @@ static tern_status pmix_put(const char *key, const char *value)
     pmix_status_t code;
 
     snprintf(text, sizeof(text), "%s", value); /* the call takes a non-const string */
-    name_key(name, sizeof(name), key);
+    snprintf(name, sizeof(name), "tern.%s", key);
     if ((code = lib.PMIx_Put(PMIX_GLOBAL, name, &boxed)) != PMIX_SUCCESS)
         return failed("PMIx_Put", code);
     code = lib.PMIx_Commit();
@@ -194,7 +189,7 @@ static tern_status pmix_get(int rank, const char *key, char *value)
     bool          fits;
 
     other.rank = (pmix_rank_t)rank;
-    name_key(name, sizeof(name), key);
+    snprintf(name, sizeof(name), "tern.%s", key);
     code = lib.PMIx_Get(&other, name, NULL, 0, &boxed);
     if (code != PMIX_SUCCESS || boxed == NULL)
         return failed("PMIx_Get", code);

@@ -31,13 +31,9 @@ struct tern_relay {
     struct tern_barrier_slot *barrier_slot; /* [ranks], in the segment */
     unsigned char            *contribution; /* in the segment; NULL if the segment has no contributions */
     bool                      rings;        /* a frame was applied that a sleeping rank may be waiting for */
-    struct member             member[];     /* [ranks] */
-};
-
-/* The callback that receives a frame for each change, and its argument. */
-struct sink {
-    void (*emit)(void *arg, const struct tern_frame *frame);
-    void *arg;
+    void (*emit)(void *arg, const struct tern_frame *frame); /* receives the frames of the current scan */
+    void         *arg;
+    struct member member[]; /* [ranks] */
 };
 
 tern_status tern_boot_relay_open(struct tern_segment *segment, struct tern_relay **out)
@@ -63,24 +59,22 @@ void tern_boot_relay_close(struct tern_relay *relay)
     free(relay);
 }
 
-/* Return the address of a rank's contribution to a barrier, like tern_segment_contribution(), or NULL if the segment
- * has no contributions. */
+/* Return the address of a rank's contribution to a barrier, like tern_segment_contribution(). */
 static unsigned char *contribution_of(const struct tern_relay *relay, uint32_t rank, uint32_t barrier)
 {
-    return relay->contribution == NULL
-               ? NULL
-               : relay->contribution + (2 * (size_t)rank + (barrier & 1)) * TERN_CONTRIBUTION_BYTES;
+    return relay->contribution + (2 * (size_t)rank + (barrier & 1)) * TERN_CONTRIBUTION_BYTES;
 }
 
 /* ---- scanning the ranks of this node ---- */
 
-static void emit_frame(const struct sink *to, uint32_t kind, uint32_t rank, uint32_t value, const void *body,
+static void emit_frame(const struct tern_relay *relay, uint32_t kind, uint32_t rank, uint32_t value, const void *body,
                        uint32_t len)
 {
-    to->emit(to->arg, &(struct tern_frame){ .kind = kind, .rank = rank, .value = value, .len = len, .body = body });
+    relay->emit(relay->arg,
+                &(struct tern_frame){ .kind = kind, .rank = rank, .value = value, .len = len, .body = body });
 }
 
-static void scan_address(struct tern_relay *relay, uint32_t rank, const struct sink *to)
+static void scan_address(struct tern_relay *relay, uint32_t rank)
 {
     struct tern_net_address *address = &relay->address[rank];
     /* acquire: reads the length before the bytes. Pairs with the release in tern_boot_publish_address(). */
@@ -91,7 +85,7 @@ static void scan_address(struct tern_relay *relay, uint32_t rank, const struct s
     if (len <= told || len > TERN_NET_ADDRESS_BYTES)
         return;
     relay->member[rank].last.address_len = len;
-    emit_frame(to, TERN_FRAME_ADDRESS, rank, told, address->bytes + told, len - told);
+    emit_frame(relay, TERN_FRAME_ADDRESS, rank, told, address->bytes + told, len - told);
 }
 
 /* Return the next value to report of a counter whose last reported value is told and whose current value is now. The
@@ -101,16 +95,7 @@ static uint32_t next_number(uint32_t told, uint32_t now)
     return now - told > 2 ? now - 1 : told + 1;
 }
 
-static void emit_arrival(struct tern_relay *relay, uint32_t rank, uint32_t number, const struct sink *to)
-{
-    uint32_t len = relay->barrier_slot[rank].contribution_len[number & 1];
-    bool     has_contribution = relay->contribution != NULL && len <= TERN_CONTRIBUTION_BYTES;
-
-    emit_frame(to, TERN_FRAME_ARRIVED, rank, number, has_contribution ? contribution_of(relay, rank, number) : NULL,
-               has_contribution ? len : 0);
-}
-
-static void scan_barrier_slot(struct tern_relay *relay, uint32_t rank, const struct sink *to)
+static void scan_barrier_slot(struct tern_relay *relay, uint32_t rank)
 {
     struct tern_relay_state  *last = &relay->member[rank].last;
     struct tern_barrier_slot *barrier_slot = &relay->barrier_slot[rank];
@@ -119,39 +104,43 @@ static void scan_barrier_slot(struct tern_relay *relay, uint32_t rank, const str
     uint32_t                  departures = atomic_load_explicit(&barrier_slot->departures, memory_order_acquire);
 
     while (tern_base_seq_after(arrived, last->arrived)) {
-        last->arrived = next_number(last->arrived, arrived);
-        emit_arrival(relay, rank, last->arrived, to);
+        uint32_t number = last->arrived = next_number(last->arrived, arrived);
+        uint32_t len = barrier_slot->contribution_len[number & 1];
+        bool     has_contribution = relay->contribution != NULL && len <= TERN_CONTRIBUTION_BYTES;
+
+        emit_frame(relay, TERN_FRAME_ARRIVED, rank, number,
+                   has_contribution ? contribution_of(relay, rank, number) : NULL, has_contribution ? len : 0);
     }
     while (tern_base_seq_after(departures, last->departures)) {
         unsigned char object[8];
         uint32_t      number = last->departures = next_number(last->departures, departures);
 
         tern_base_put_le(object, atomic_load_explicit(&barrier_slot->object[number & 1], memory_order_relaxed), 8);
-        emit_frame(to, TERN_FRAME_DEPARTED, rank, number, object, sizeof(object));
+        emit_frame(relay, TERN_FRAME_DEPARTED, rank, number, object, sizeof(object));
     }
 }
 
-static void scan_life(struct tern_relay *relay, uint32_t rank, const struct sink *to)
+static void scan_life(struct tern_relay *relay, uint32_t rank)
 {
     /* acquire: makes visible what the rank published before it changed its life. Pairs with the rank's release. The
      * life is read first, so the address and barrier state that are sent before it are at least as new. */
     uint32_t life = atomic_load_explicit(&relay->segment->slot[rank].life, memory_order_acquire);
 
-    scan_address(relay, rank, to); /* sent before the life, so a rank that sees the life also sees the address */
-    scan_barrier_slot(relay, rank, to);
+    scan_address(relay, rank); /* sent before the life, so a rank that sees the life also sees the address */
+    scan_barrier_slot(relay, rank);
     if (life <= relay->member[rank].last.life || life > TERN_LIFE_LEFT)
         return;
     relay->member[rank].last.life = life;
-    emit_frame(to, TERN_FRAME_LIFE, rank, life, NULL, 0);
+    emit_frame(relay, TERN_FRAME_LIFE, rank, life, NULL, 0);
 }
 
 void tern_boot_relay_scan(struct tern_relay *relay, void (*emit)(void *arg, const struct tern_frame *frame), void *arg)
 {
-    struct sink to = { emit, arg };
-
+    relay->emit = emit;
+    relay->arg = arg;
     for (uint32_t rank = 0; rank < relay->ranks; rank++)
         if (relay->member[rank].is_here)
-            scan_life(relay, rank, &to);
+            scan_life(relay, rank);
 }
 
 /* ---- applying frames from the hub ---- */
@@ -184,39 +173,6 @@ bool tern_boot_relay_follows(struct tern_relay_state *state, const struct tern_f
     }
 }
 
-static void apply_life(struct tern_slot *slot, const struct tern_frame *frame)
-{
-    /* release: publishes the address and the barrier slot before the life that allows others to use them. Pairs with
-     * the ranks' acquire loads. */
-    atomic_store_explicit(&slot->life, frame->value, memory_order_release);
-}
-
-static void apply_address(struct tern_net_address *address, const struct tern_frame *frame)
-{
-    memcpy(address->bytes + frame->value, frame->body, frame->len);
-    /* release: publishes the bytes before their length. Pairs with the acquire in addresses_len() of boot.c. */
-    atomic_store_explicit(&address->len, frame->value + frame->len, memory_order_release);
-}
-
-static void apply_arrived(struct tern_relay *relay, const struct tern_frame *frame)
-{
-    struct tern_barrier_slot *barrier_slot = &relay->barrier_slot[frame->rank];
-
-    if (frame->len > 0)
-        memcpy(contribution_of(relay, frame->rank, frame->value), frame->body, frame->len);
-    barrier_slot->contribution_len[frame->value & 1] = frame->len;
-    /* release: publishes the contribution before the counter. Pairs with the ranks' acquire loads. */
-    atomic_store_explicit(&barrier_slot->arrived, frame->value, memory_order_release);
-}
-
-static void apply_departed(struct tern_barrier_slot *barrier_slot, const struct tern_frame *frame)
-{
-    atomic_store_explicit(&barrier_slot->object[frame->value & 1], tern_base_get_le(frame->body, 8),
-                          memory_order_relaxed);
-    /* release: publishes the object before the counter. Pairs with the ranks' acquire loads. */
-    atomic_store_explicit(&barrier_slot->departures, frame->value, memory_order_release);
-}
-
 static bool apply_fate(struct tern_relay *relay, const struct tern_frame *frame)
 {
     struct tern_segment *segment = relay->segment;
@@ -231,19 +187,37 @@ static bool apply_fate(struct tern_relay *relay, const struct tern_frame *frame)
 
 bool tern_boot_relay_apply(struct tern_relay *relay, const struct tern_frame *frame)
 {
-    struct member *member = frame->rank < relay->ranks ? &relay->member[frame->rank] : NULL;
+    uint32_t                  value = frame->value, rank = frame->rank;
+    struct tern_net_address  *address;
+    struct tern_barrier_slot *barrier_slot;
 
-    if (member == NULL)
+    if (rank >= relay->ranks)
         return false;
     if (frame->kind == TERN_FRAME_FATE)
         return apply_fate(relay, frame);
-    if (member->is_here || !tern_boot_relay_follows(&member->last, frame, relay->contribution != NULL))
+    if (relay->member[rank].is_here ||
+        !tern_boot_relay_follows(&relay->member[rank].last, frame, relay->contribution != NULL))
         return false; /* a rank of this node writes its own state, or the frame does not follow the last state */
+    address = &relay->address[rank];
+    barrier_slot = &relay->barrier_slot[rank];
+    /* release, in each case: publishes the data before the value that announces them. The life of a rank announces its
+     * address and its barrier slot. Pairs with the ranks' acquire loads and with that in addresses_len() of boot.c. */
     switch (frame->kind) {
-    case TERN_FRAME_LIFE: apply_life(&relay->segment->slot[frame->rank], frame); break;
-    case TERN_FRAME_ADDRESS: apply_address(&relay->address[frame->rank], frame); break;
-    case TERN_FRAME_ARRIVED: apply_arrived(relay, frame); break;
-    default: apply_departed(&relay->barrier_slot[frame->rank], frame); break;
+    case TERN_FRAME_LIFE: atomic_store_explicit(&relay->segment->slot[rank].life, value, memory_order_release); break;
+    case TERN_FRAME_ADDRESS:
+        memcpy(address->bytes + value, frame->body, frame->len);
+        atomic_store_explicit(&address->len, value + frame->len, memory_order_release);
+        break;
+    case TERN_FRAME_ARRIVED:
+        if (frame->len > 0)
+            memcpy(contribution_of(relay, rank, value), frame->body, frame->len);
+        barrier_slot->contribution_len[value & 1] = frame->len;
+        atomic_store_explicit(&barrier_slot->arrived, value, memory_order_release);
+        break;
+    default: /* TERN_FRAME_DEPARTED */
+        atomic_store_explicit(&barrier_slot->object[value & 1], tern_base_get_le(frame->body, 8), memory_order_relaxed);
+        atomic_store_explicit(&barrier_slot->departures, value, memory_order_release);
+        break;
     }
     relay->rings = true;
     return true;
@@ -254,12 +228,9 @@ void tern_boot_relay_ring(struct tern_relay *relay)
     if (!relay->rings)
         return;
     relay->rings = false;
-    for (uint32_t rank = 0; rank < relay->ranks; rank++) {
-        struct tern_slot *slot = &relay->segment->slot[rank];
-
+    for (uint32_t rank = 0; rank < relay->ranks; rank++)
         if (relay->member[rank].is_here)
-            tern_boot_wake(slot);
-    }
+            tern_boot_wake(&relay->segment->slot[rank]);
 }
 
 void tern_boot_relay_fate(struct tern_segment *segment, uint32_t ranks, uint32_t rank, bool lost)

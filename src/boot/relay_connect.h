@@ -21,7 +21,7 @@
 
 /* The listening socket of rank 0. */
 struct tern_relay_listener {
-    int     door;
+    int     door; /* the owner closes it */
     uint8_t key[TERN_SIPHASH_KEY];
 };
 
@@ -38,8 +38,6 @@ tern_status tern_boot_relay_listen(struct tern_relay_listener *dial, char text[T
  * is not changed. On an error no connection remains open. A client that is silent or fails to authenticate does not
  * delay the others. */
 tern_status tern_boot_relay_accept(const struct tern_relay_listener *dial, int nodes, struct tern_relay_conn *lines);
-
-void tern_boot_relay_listen_close(struct tern_relay_listener *dial);
 
 /* The decoded text of tern_boot_relay_listen(): how to reach rank 0. */
 struct tern_relay_target {

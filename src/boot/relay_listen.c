@@ -65,19 +65,16 @@ static unsigned port_of(int fd)
  * not, if loopback is true), or has an address that other nodes cannot use. */
 static bool write_address(const struct ifaddrs *entry, bool loopback, char *text)
 {
-    const void *address;
+    struct tern_handshake hs;
 
-    if (entry->ifa_addr == NULL || !(entry->ifa_flags & IFF_UP) || !(entry->ifa_flags & IFF_LOOPBACK) == loopback)
+    if (entry->ifa_addr == NULL || !(entry->ifa_flags & IFF_UP) || !(entry->ifa_flags & IFF_LOOPBACK) == loopback ||
+        !tern_boot_handshake_place(&hs, entry->ifa_addr))
         return false;
     if (entry->ifa_addr->sa_family == AF_INET)
-        address = &((const struct sockaddr_in *)(const void *)entry->ifa_addr)->sin_addr;
-    else if (entry->ifa_addr->sa_family == AF_INET6)
-        address = &((const struct sockaddr_in6 *)(const void *)entry->ifa_addr)->sin6_addr;
-    else
-        return false;
-    if (entry->ifa_addr->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)address))
+        return inet_ntop(AF_INET, hs.address + 12, text, TERN_RELAY_ADDRESS) != NULL;
+    if (hs.address[0] == 0xfe && (hs.address[1] & 0xc0) == 0x80) /* fe80::/10 */
         return false; /* a link-local address is meaningless without the name of an interface */
-    return inet_ntop(entry->ifa_addr->sa_family, address, text, TERN_RELAY_ADDRESS) != NULL;
+    return inet_ntop(AF_INET6, hs.address, text, TERN_RELAY_ADDRESS) != NULL;
 }
 
 /* Append the addresses of this machine to text, the loopback addresses last. */
@@ -126,12 +123,6 @@ tern_status tern_boot_relay_listen(struct tern_relay_listener *dial, char text[T
              (unsigned long long)tern_boot_relay_network_id(dial->key));
     add_addresses(text);
     return TERN_OK;
-}
-
-void tern_boot_relay_listen_close(struct tern_relay_listener *dial)
-{
-    close(dial->door);
-    dial->door = -1;
 }
 
 bool tern_boot_relay_target_decode(const char *text, struct tern_relay_target *target)

@@ -119,13 +119,13 @@ static bool hub_receive(int i, const struct tern_frame *frame)
 
 /* End the job because a connection is lost. The launcher may notice the failure too, and has LAUNCHER_GRACE_MS to end
  * the job itself; if the thread is told to stop meanwhile, the function returns. */
-static void abort_job(const char *why, int node)
+static void abort_job(int node)
 {
     struct pollfd stop = { .fd = rt.stop, .events = POLLIN };
 
     if (poll(&stop, 1, LAUNCHER_GRACE_MS) > 0)
         return;
-    tern_base_log(TERN_LOG_ERROR, "%s %d; ending the job", why, node);
+    tern_base_log(TERN_LOG_ERROR, "lost the connection to node %d; ending the job", node);
     tern_boot_pmi_abort(EXIT_FAILURE);
     _exit(EXIT_FAILURE);
 }
@@ -145,7 +145,7 @@ static void node_lost(int i)
             atomic_load_explicit(&segment->slot[r].life, memory_order_relaxed) != TERN_LIFE_LEFT)
             announce_fate(r, TERN_FATE_LOST);
     if (segment->on_failure == TERN_ON_FAILURE_ABORT)
-        abort_job("lost the connection to node", node);
+        abort_job(node);
 }
 
 /* On a spoke: the connection to the hub is lost, and with it all other nodes. */
@@ -155,7 +155,7 @@ static void hub_lost(void)
     if (tern_boot_relay_thread_done(rt.boot.segment, -1))
         return;
     if (rt.boot.segment->on_failure == TERN_ON_FAILURE_ABORT)
-        abort_job("lost the connection to node", 0);
+        abort_job(0);
     else if (poll(&(struct pollfd){ rt.stop, POLLIN, 0 }, 1, 0) == 0) {
         tern_base_log(TERN_LOG_ERROR, "lost the connection to node 0, through which all nodes meet; this rank ends");
         _exit(EXIT_FAILURE);
@@ -222,7 +222,7 @@ static bool shut_down_writes(void)
         if (rt.channel[i].in < 0)
             continue;
         all = false;
-        if (tern_boot_frame_io_backlog(&rt.channel[i]) == 0)
+        if (rt.channel[i].put.len == 0)
             shutdown(rt.channel[i].out, SHUT_WR);
     }
     return all;

@@ -55,12 +55,6 @@ static void sleep_on(struct tern_robust_lock *lock, uint32_t seen)
         tern_boot_bell_wait(&lock->word, marked, SLEEP_NS);
 }
 
-static void report(uint32_t word, int64_t age)
-{
-    tern_base_log(TERN_LOG_WARN, "has waited %.0f s for rank %u, which is stopped in the middle of an accumulate",
-                  (double)age / 1e9, (word & ~TERN_ROBUST_LOCK_SLEEPERS) - 1);
-}
-
 void tern_boot_robust_lock_wait(struct tern_segment *segment, struct tern_robust_lock *lock, int rank)
 {
     uint32_t mine = (uint32_t)rank + 1;
@@ -82,7 +76,9 @@ void tern_boot_robust_lock_wait(struct tern_segment *segment, struct tern_robust
                 return;
             sleep_on(lock, seen);
             if (period > 0 && tern_base_now() - start > report_after) {
-                report(seen, tern_base_now() - start);
+                tern_base_log(TERN_LOG_WARN,
+                              "has waited %.0f s for rank %u, which is stopped in the middle of an accumulate",
+                              (double)(tern_base_now() - start) / 1e9, (seen & ~TERN_ROBUST_LOCK_SLEEPERS) - 1);
                 report_after *= 2;
             }
         }

@@ -69,21 +69,11 @@ static const struct hint *find_hint(void)
     return NULL;
 }
 
-static void log_hint(const char *name)
-{
-    static bool said;
-
-    if (!said)
-        tern_base_log(TERN_LOG_NOTE,
-                      "this process is a job of one rank, but %s=%s hints at another launcher, which Tern does not "
-                      "use; start the job with 'ternrun -n N program'",
-                      name, getenv(name));
-    said = true;
-}
-
 tern_status tern_boot_singleton_check(void)
 {
+    static bool        said;
     const struct hint *hint = find_hint();
+    const char        *name;
 
     if (tern_opt.launcher == TERN_LAUNCHER_ALONE || hint == NULL)
         return TERN_OK;
@@ -93,6 +83,12 @@ tern_status tern_boot_singleton_check(void)
                               "it offers neither PMIx nor PMI-1; %s; set TERN_LAUNCHER=alone if each process is to be "
                               "a job of one",
                               hint->size, getenv(hint->size), hint->rank, getenv(hint->rank), hint->advice);
-    log_hint(hint->size != NULL ? hint->size : hint->rank);
+    name = hint->size != NULL ? hint->size : hint->rank;
+    if (!said)
+        tern_base_log(TERN_LOG_NOTE,
+                      "this process is a job of one rank, but %s=%s hints at another launcher, which Tern does not "
+                      "use; start the job with 'ternrun -n N program'",
+                      name, getenv(name));
+    said = true;
     return TERN_OK;
 }

@@ -67,8 +67,8 @@ tern_status tern_boot_space_reserve(int file, uint64_t offset, uint64_t bytes, c
                 continue;
             }
             return tern_base_fail(errno == ENOSPC || errno == ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_SYSTEM,
-                                  "%s: the system refused %llu bytes: %s", what, (unsigned long long)bytes,
-                                  strerror(errno));
+                                  "%s: the system refused %llu bytes: %s; free memory or raise the memory limit", what,
+                                  (unsigned long long)bytes, strerror(errno));
         }
         offset += step;
         bytes -= step;

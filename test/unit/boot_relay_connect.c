@@ -36,7 +36,7 @@ static int open_port(void **state)
 static int close_port(void **state)
 {
     (void)state;
-    tern_boot_relay_listen_close(&dial);
+    close(dial.door);
     return 0;
 }
 
@@ -57,7 +57,7 @@ static pid_t node(int number, const char *where)
     tern_boot_frame_io_open(&channel, line.fd, line.fd);
     tern_boot_frame_io_seal(&channel, &line.keys);
     tern_boot_frame_io_send(&channel, &(struct tern_frame){ .kind = TERN_FRAME_SAY, .rank = (uint32_t)number });
-    _exit(tern_boot_frame_io_backlog(&channel) == 0 ? 0 : 2);
+    _exit(channel.put.len == 0 ? 0 : 2);
 }
 
 static int status_of(pid_t child)

@@ -115,7 +115,7 @@ void run_up_say(struct run_up *up, const char *text)
 
 bool run_up_has_room(const struct run_up *up)
 {
-    return tern_boot_frame_io_backlog(&up->channel) < BACKLOG_MAX;
+    return up->channel.put.len < BACKLOG_MAX;
 }
 
 void run_up_output(struct run_up *up, const struct run_stream *stream)
@@ -125,7 +125,7 @@ void run_up_output(struct run_up *up, const struct run_stream *stream)
 
 bool run_up_flushed(const struct run_up *up)
 {
-    return tern_boot_frame_io_backlog(&up->channel) == 0;
+    return up->channel.put.len == 0;
 }
 
 void run_up_done(struct run_up *up)
