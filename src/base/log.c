@@ -28,26 +28,17 @@ void tern_base_log_set_rank(int rank)
     atomic_store_explicit(&shown_rank, rank, memory_order_relaxed); /* relaxed: an independent setting */
 }
 
-/* Write "tern: rank R: " or "tern: " and return its length. */
-static size_t write_prefix(char *line, size_t size)
-{
-    int rank = atomic_load_explicit(&shown_rank, memory_order_relaxed);
-
-    if (rank < 0)
-        return (size_t)snprintf(line, size, "tern: ");
-    return (size_t)snprintf(line, size, "tern: rank %d: ", rank);
-}
-
 void tern_base_log(enum tern_log_level level, const char *format, ...)
 {
-    int     kept = errno;
+    int     kept = errno, rank = atomic_load_explicit(&shown_rank, memory_order_relaxed);
     char    line[LINE_BYTES + 1];
     size_t  len;
     va_list args;
 
     if ((int)level > atomic_load_explicit(&shown_level, memory_order_relaxed))
         return;
-    len = write_prefix(line, sizeof(line));
+    len = (size_t)(rank < 0 ? snprintf(line, sizeof(line), "tern: ")
+                            : snprintf(line, sizeof(line), "tern: rank %d: ", rank));
     va_start(args, format);
     if (vsnprintf(line + len, sizeof(line) - len, format, args) < 0)
         line[len] = '\0';

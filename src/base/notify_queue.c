@@ -161,15 +161,6 @@ bool tern_base_nq_push_inline(struct tern_nq_producer *p, const uint64_t word[TE
     return true;
 }
 
-/* Claim the payloads of all messages up to a number for the producer; the consumer is sure to see the claim. */
-static void claim_all(struct tern_nq *shared, uint64_t number)
-{
-    if (atomic_load_explicit(&shared->claimed, memory_order_relaxed) >= number) /* already claimed */
-        return;
-    atomic_store_explicit(&shared->claimed, number, memory_order_relaxed); /* ordered by the barrier */
-    tern_base_membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
-}
-
 /* Advance *at to the first message of a row whose number is greater than number, and return its record; NULL if there
  * is none. */
 static const struct tern_nq_payload *load_behind(const struct tern_nq_row *row, uint64_t *at, uint64_t number)
@@ -220,7 +211,10 @@ bool tern_base_nq_flush(struct tern_nq_producer *p, bool help)
         return true;
     if (!help)
         return false;
-    claim_all(shared, p->last_inline);
+    if (atomic_load_explicit(&shared->claimed, memory_order_relaxed) < p->last_inline) {
+        atomic_store_explicit(&shared->claimed, p->last_inline, memory_order_relaxed); /* ordered by the barrier */
+        tern_base_membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED); /* now the consumer is sure to see the claim */
+    }
     done = atomic_load_explicit(&shared->done, memory_order_acquire); /* as above */
     if (atomic_load_explicit(&shared->begun, memory_order_relaxed) > done) {
         tern_base_wake_request(

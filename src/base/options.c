@@ -76,15 +76,6 @@ static const char *kept_add(struct kept **list, const char *text)
 
 /* ---- values ---- */
 
-/* Split "min:max" in two. */
-static void split_range(const char *range, char low[32], char high[32])
-{
-    const char *colon = strchr(range, ':');
-
-    snprintf(low, 32, "%.*s", (int)(colon - range), range);
-    snprintf(high, 32, "%s", colon + 1);
-}
-
 static bool set_choice(const struct option_row *row, const char *text)
 {
     const char *word = row->info.range;
@@ -130,12 +121,13 @@ static bool is_within(enum option_type type, union number value, union number mi
 
 static bool set_number(const struct option_row *row, const char *text)
 {
-    char         low[32], high[32];
+    const char  *range = row->info.range, *colon = strchr(range, ':'); /* "min:max" */
+    char         low[32];
     union number value, min, max;
 
-    split_range(row->info.range, low, high);
+    snprintf(low, sizeof(low), "%.*s", (int)(colon - range), range);
     if (!read_number(row->type, text, &value) || !read_number(row->type, low, &min) ||
-        !read_number(row->type, high, &max) || !is_within(row->type, value, min, max))
+        !read_number(row->type, colon + 1, &max) || !is_within(row->type, value, min, max))
         return false;
     memcpy(row->field, &value, sizeof(value));
     return true;
@@ -154,15 +146,17 @@ static bool set_field(const struct option_row *row, const char *text)
 /* What a value may be, for the person who wrote another. */
 static void describe(const struct option_row *row, char *text, size_t size)
 {
-    char low[32] = "", high[32] = "";
+    const char *range = row->info.range, *high;
+    int         low = (int)strcspn(range, ":"); /* only the range of a number has a colon */
 
-    if (row->type != CHOICE && row->type != TEXT)
-        split_range(row->info.range, low, high);
+    high = range[low] == ':' ? range + low + 1 : "";
     switch (row->type) {
-    case CHOICE: snprintf(text, size, "one of %s", row->info.range); break;
-    case COUNT: snprintf(text, size, "a whole number from %s to %s", low, high); break;
-    case SIZE: snprintf(text, size, "bytes from %s to %s, with an optional suffix K, M, G or T", low, high); break;
-    case SECONDS: snprintf(text, size, "a decimal number of seconds from %s to %s", low, high); break;
+    case CHOICE: snprintf(text, size, "one of %s", range); break;
+    case COUNT: snprintf(text, size, "a whole number from %.*s to %s", low, range, high); break;
+    case SIZE:
+        snprintf(text, size, "bytes from %.*s to %s, with an optional suffix K, M, G or T", low, range, high);
+        break;
+    case SECONDS: snprintf(text, size, "a decimal number of seconds from %.*s to %s", low, range, high); break;
     case TEXT: snprintf(text, size, "a text"); break;
     }
 }
@@ -229,14 +223,10 @@ static size_t distance(const char *a, const char *b)
         row[0] = i;
         for (size_t j = 1; j <= len; j++) {
             bool   same = toupper((unsigned char)a[i - 1]) == toupper((unsigned char)b[j - 1]);
-            size_t best = corner + !same;
+            size_t replaced = corner + !same, shifted = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
 
             corner = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
+            row[j] = replaced < shifted ? replaced : shifted;
         }
     }
     return row[len];

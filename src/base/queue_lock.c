@@ -16,15 +16,10 @@
 #define ABANDONED (1ull << 42) /* in a slot, instead of an id */
 #define LAP_AT 48
 
+/* The value of a ticket's slot before a waiter has written its id. A finished slot has that of the next lap. */
 static uint64_t lap_of(const struct tern_qlock_env *env, uint32_t ticket)
 {
     return (uint64_t)(uint16_t)(ticket >> env->log_queue) << LAP_AT;
-}
-
-/* The value of a ticket's slot after the slot is finished. Before a waiter has written its id, it is lap_of(). */
-static uint64_t used(const struct tern_qlock_env *env, uint32_t ticket)
-{
-    return lap_of(env, ticket + (1u << env->log_queue));
 }
 
 static _Atomic uint64_t *slot_of(struct tern_qlock *lock, const struct tern_qlock_env *env, uint32_t ticket)
@@ -78,7 +73,9 @@ static void hand_over(struct tern_qlock *lock, const struct tern_qlock_env *env,
             if (free_word(lock, env, id, head))
                 return;
         } else if ((seen >> LAP_AT) != (lap_of(env, head) >> LAP_AT) || !(next = live_waiter(env, seen))) {
-            if (swap(slot, seen, (seen >> LAP_AT) == (lap_of(env, head) >> LAP_AT) ? used(env, head) : seen))
+            if (swap(slot, seen,
+                     (seen >> LAP_AT) == (lap_of(env, head) >> LAP_AT) ? lap_of(env, head + (1u << env->log_queue))
+                                                                       : seen))
                 atomic_store_explicit(&lock->head, ++head, memory_order_relaxed); /* ordered by the word */
         } else if (swap(slot, seen, seen | CHOSEN)) {
             atomic_store(&lock->word, next | TERN_QLOCK_HAS_WAITERS | TERN_QLOCK_HANDED_OVER);
@@ -198,7 +195,7 @@ static bool accept_lock(struct tern_qlock *lock, const struct tern_qlock_env *en
 {
     if (!swap(&lock->word, id | TERN_QLOCK_HAS_WAITERS | TERN_QLOCK_HANDED_OVER, id | TERN_QLOCK_HAS_WAITERS))
         return false;
-    atomic_store(slot_of(lock, env, ticket), used(env, ticket));
+    atomic_store(slot_of(lock, env, ticket), lap_of(env, ticket + (1u << env->log_queue)));
     atomic_store_explicit(&lock->head, ticket + 1, memory_order_relaxed); /* ordered by the word */
     return true;
 }

@@ -21,13 +21,8 @@ void tern_boot_accept_remove(struct tern_accept_queue *queue, int i, bool do_clo
     queue->count--;
 }
 
-static bool is_from(const struct tern_accept_client *client, const uint8_t *source)
-{
-    return source == NULL || memcmp(client->source, source, sizeof(client->source)) == 0;
-}
-
-/* While the queue has max clients or more (of source, unless that is NULL), evict the oldest of them, preferring clients
- * that have not sent a valid first message. The client is read once more, and stays if that made progress. */
+/* While the queue has max clients or more (of source, unless that is NULL), evict the oldest of them, preferring
+ * clients that have not sent a valid first message. The client is read once more, and stays if that made progress. */
 static void make_room(struct tern_accept_queue *queue, const uint8_t *source, int max)
 {
     for (;;) {
@@ -35,7 +30,7 @@ static void make_room(struct tern_accept_queue *queue, const uint8_t *source, in
         bool greeted;
 
         for (int i = queue->count; i > 0; i--)
-            if (is_from(&queue->client[i], source)) {
+            if (source == NULL || memcmp(queue->client[i].source, source, sizeof(queue->client[i].source)) == 0) {
                 count++;
                 if (found == 0 || !queue->client[i].greeted || queue->client[found].greeted)
                     found = i;

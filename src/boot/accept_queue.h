@@ -1,11 +1,11 @@
 /* accept_queue.h: accepting the connections of expected peers, beside those of strangers.
  *
- * A client that has connected but has not been identified waits in a queue, oldest first. The server never blocks on one
- * client: it reads from any client that has sent data. The number of queued clients is limited, in total and for each
- * source address. When a limit is reached, the server evicts the oldest client that has not sent a valid first message
- * (from the same source address if that source has reached its limit), after trying to read from the client once more.
- * A genuine peer that is evicted anyway connects again. So a stranger that connects and sends nothing neither blocks the
- * server nor keeps the expected peers out.
+ * A client that has connected but has not been identified waits in a queue, oldest first. The server never blocks on
+ * one client: it reads from any client that has sent data. The number of queued clients is limited, in total and for
+ * each source address. When a limit is reached, the server evicts the oldest client that has not sent a valid first
+ * message (from the same source address if that source has reached its limit), after trying to read from the client
+ * once more. A genuine peer that is evicted anyway connects again. So a stranger that connects and sends nothing
+ * neither blocks the server nor keeps the expected peers out.
  *
  * The owner of the queue embeds the struct as its first member. It decides which clients are admitted, and what
  * identifies them.

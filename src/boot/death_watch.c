@@ -209,23 +209,10 @@ static void *watch_run(void *arg)
     return NULL;
 }
 
-static tern_status start_thread(void)
-{
-    tern_status st;
-
-    watch.stop = eventfd(0, EFD_CLOEXEC);
-    if (watch.stop < 0)
-        return tern_base_fail(TERN_ERR_SYSTEM, "cannot make an eventfd: %s", strerror(errno));
-    st = tern_base_thread_start(&watch.thread, "tern-watch", watch_run, NULL);
-    watch.running = st == TERN_OK;
-    if (!watch.running)
-        close(watch.stop);
-    return st;
-}
-
 tern_status tern_boot_death_watch_start(const struct tern_boot *boot, struct tern_pmi *pmi, int host)
 {
-    int self = open_process(getpid());
+    int         self = open_process(getpid());
+    tern_status st;
 
     if (self < 0 && boot->segment->on_failure == TERN_ON_FAILURE_RETURN)
         return tern_base_fail(TERN_ERR_SYSTEM,
@@ -244,7 +231,16 @@ tern_status tern_boot_death_watch_start(const struct tern_boot *boot, struct ter
         return tern_base_fail(
             TERN_ERR_BOOT, "rank %d, which connects this node to the others, is gone; its own message says why", host);
     pmi->watched = boot->locals > 1;
-    return boot->locals > 1 || pmi->gone >= 0 ? start_thread() : TERN_OK;
+    if (boot->locals <= 1 && pmi->gone < 0)
+        return TERN_OK;
+    watch.stop = eventfd(0, EFD_CLOEXEC);
+    if (watch.stop < 0)
+        return tern_base_fail(TERN_ERR_SYSTEM, "cannot make an eventfd: %s", strerror(errno));
+    st = tern_base_thread_start(&watch.thread, "tern-watch", watch_run, NULL);
+    watch.running = st == TERN_OK;
+    if (!watch.running)
+        close(watch.stop);
+    return st;
 }
 
 void tern_boot_death_watch_stop(void)

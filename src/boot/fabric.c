@@ -210,17 +210,12 @@ enum locality { ELSEWHERE, LOOPBACK, LINK_LOCAL };
 
 static enum locality locality_of(const struct fi_info *info)
 {
-    if (info->addr_format == FI_SOCKADDR_IN && info->src_addr) {
-        const struct sockaddr_in *in = info->src_addr;
-        return ntohl(in->sin_addr.s_addr) >> 24 == 127 ? LOOPBACK : ELSEWHERE;
-    }
-    if (info->addr_format == FI_SOCKADDR_IN6 && info->src_addr) {
-        const struct sockaddr_in6 *in6 = info->src_addr;
-        return IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr)    ? LOOPBACK
-               : IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) ? LINK_LOCAL
-                                                        : ELSEWHERE;
-    }
-    return ELSEWHERE;
+    const struct sockaddr_in  *in = info->addr_format == FI_SOCKADDR_IN ? info->src_addr : NULL;
+    const struct sockaddr_in6 *in6 = info->addr_format == FI_SOCKADDR_IN6 ? info->src_addr : NULL;
+
+    if ((in && ntohl(in->sin_addr.s_addr) >> 24 == 127) || (in6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr)))
+        return LOOPBACK;
+    return in6 && IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) ? LINK_LOCAL : ELSEWHERE;
 }
 
 /* Return whether the endpoint may be chosen. If not, why says what prevents it. */
@@ -281,13 +276,6 @@ static const struct fi_info *best_of(const struct fi_info *all, const struct fi_
 
 /* ---- choosing ---- */
 
-/* Return whether Tern can find out when the data of a put have arrived at the target: the provider offers delivery
- * completion, or a read that is posted after the put does not overtake it. */
-static bool has_delivery(const struct fi_info *info, unsigned wishes)
-{
-    return wishes & AND_DELIVERY || info->ep_attr->max_order_raw_size > 0;
-}
-
 /* Query one endpoint again with optional features. Returns the first answer that is the same endpoint, as a copy that
  * the caller frees, or NULL. Some providers offer delivery completion or atomics, but not both. Delivery completion is
  * preferred, because every put uses it, unless the user asked for network atomics. */
@@ -300,7 +288,10 @@ static struct fi_info *refine(const struct fi_info *best, bool between_nodes, st
     for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
         struct fi_info       *answer = ask(wishes[i], between_nodes, best);
         const struct fi_info *same = find_same(answer, best);
-        struct fi_info       *one = same && has_delivery(same, wishes[i]) ? library.calls.dupinfo(same) : NULL;
+        /* Tern must find out when the data of a put have arrived at the target: the provider offers delivery
+         * completion, or a read that is posted after the put does not overtake it. */
+        bool                  delivery = same && (wishes[i] & AND_DELIVERY || same->ep_attr->max_order_raw_size > 0);
+        struct fi_info       *one = delivery ? library.calls.dupinfo(same) : NULL;
 
         library.calls.freeinfo(answer);
         if (!one)

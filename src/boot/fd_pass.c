@@ -106,8 +106,8 @@ static struct tern_fd_pass_client *find_client(const struct host *host, const st
     return NULL;
 }
 
-/* Receive the hello of a connection: receive of struct tern_accept_queue. The connection leaves the queue with its first
- * message. */
+/* Receive the hello of a connection: receive of struct tern_accept_queue. The connection leaves the queue with its
+ * first message. */
 static void receive_hello(struct tern_accept_queue *queue, int i)
 {
     struct host                *host = (struct host *)(void *)queue;

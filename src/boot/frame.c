@@ -46,8 +46,8 @@ size_t tern_boot_frame_decode(const unsigned char *bytes, size_t len, bool takes
     got.value = (uint32_t)tern_base_get_le(bytes + 12, 4);
     got.len = (uint32_t)tern_base_get_le(bytes + 16, 4);
     got.body = bytes + TERN_FRAME_HEAD;
-    if (got.kind == TERN_FRAME_NONE || got.kind >= TERN_FRAME_KIND_COUNT ||
-        (got.kind == TERN_FRAME_START && !takes_start) || got.len > tern_boot_frame_longest(got.kind))
+    if (tern_boot_frame_longest(got.kind) == 0 || got.len > tern_boot_frame_longest(got.kind) ||
+        (got.kind == TERN_FRAME_START && !takes_start))
         return TERN_FRAME_BAD;
     if (len - TERN_FRAME_HEAD < got.len)
         return TERN_FRAME_SHORT;

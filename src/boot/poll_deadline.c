@@ -34,15 +34,10 @@ static int time_left(int64_t now, int64_t until)
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
-static int64_t least(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 tern_status tern_boot_poll(struct tern_poll_deadline *wait, struct pollfd *fds, nfds_t count, int64_t until)
 {
     for (;;) {
-        int64_t now = tern_base_now();
+        int64_t now = tern_base_now(), next;
         int     ready;
 
         if (now >= wait->report_at) {
@@ -50,7 +45,8 @@ tern_status tern_boot_poll(struct tern_poll_deadline *wait, struct pollfd *fds, 
                           wait->what);
             wait->report_at = now + (now - wait->start); /* the next report comes when the wait is twice as old */
         }
-        ready = poll(fds, count, time_left(now, least(until, least(wait->report_at, wait->deadline))));
+        next = wait->report_at < wait->deadline ? wait->report_at : wait->deadline;
+        ready = poll(fds, count, time_left(now, until < next ? until : next));
         if (ready > 0)
             return TERN_OK;
         if (ready < 0 && errno != EINTR)

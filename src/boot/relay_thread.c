@@ -130,33 +130,23 @@ static void abort_job(int node)
     _exit(EXIT_FAILURE);
 }
 
-/* On the hub: the connection to node i + 1 is lost. Unless the node's ranks have all finished, they are declared
- * lost. */
-static void node_lost(int i)
+/* A connection is lost: on the hub that to node i + 1, on a spoke that to the hub, and with it all other nodes. Unless
+ * the ranks behind the connection have all finished, the hub declares those of the node lost, and a spoke ends. */
+static void channel_lost(int i)
 {
     struct tern_segment *segment = rt.boot.segment;
-    int                  node = i + 1;
+    int                  node = rt.is_hub ? i + 1 : 0;
 
     tern_boot_frame_io_close(&rt.channel[i]);
-    if (tern_boot_relay_thread_done(segment, node))
-        return; /* the node has finished normally */
-    for (uint32_t r = 0; r < segment->ranks; r++)
+    if (tern_boot_relay_thread_done(segment, rt.is_hub ? node : -1))
+        return;
+    for (uint32_t r = 0; rt.is_hub && r < segment->ranks; r++)
         if (segment->slot[r].node == (uint32_t)node &&
             atomic_load_explicit(&segment->slot[r].life, memory_order_relaxed) != TERN_LIFE_LEFT)
             announce_fate(r, TERN_FATE_LOST);
-    if (segment->on_failure == TERN_ON_FAILURE_ABORT)
+    if (segment->on_failure == TERN_ON_FAILURE_ABORT) {
         abort_job(node);
-}
-
-/* On a spoke: the connection to the hub is lost, and with it all other nodes. */
-static void hub_lost(void)
-{
-    tern_boot_frame_io_close(&rt.channel[0]);
-    if (tern_boot_relay_thread_done(rt.boot.segment, -1))
-        return;
-    if (rt.boot.segment->on_failure == TERN_ON_FAILURE_ABORT)
-        abort_job(0);
-    else if (poll(&(struct pollfd){ rt.stop, POLLIN, 0 }, 1, 0) == 0) {
+    } else if (!rt.is_hub && poll(&(struct pollfd){ rt.stop, POLLIN, 0 }, 1, 0) == 0) {
         tern_base_log(TERN_LOG_ERROR, "lost the connection to node 0, through which all nodes meet; this rank ends");
         _exit(EXIT_FAILURE);
     }
@@ -178,12 +168,8 @@ static void serve_channel(int i)
                       rt.is_hub ? i + 1 : 0, frame.rank);
     else if ((fault = tern_boot_frame_io_fault(channel)) != NULL)
         tern_base_log(TERN_LOG_WARN, "the data from node %d %s; closing its connection", rt.is_hub ? i + 1 : 0, fault);
-    if (good && channel->state == TERN_FRAME_IO_UP && !channel->is_deaf)
-        return;
-    if (rt.is_hub)
-        node_lost(i);
-    else
-        hub_lost();
+    if (!good || channel->state != TERN_FRAME_IO_UP || channel->is_deaf)
+        channel_lost(i);
 }
 
 /* ---- the thread ---- */
