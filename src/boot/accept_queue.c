@@ -90,10 +90,12 @@ tern_status tern_boot_accept_all(struct tern_accept_queue *queue, int listen_fd)
 
     queue->fds = calloc((size_t)queue->max_clients + 1, sizeof(*queue->fds));
     queue->client = calloc((size_t)queue->max_clients + 1, sizeof(*queue->client));
-    if (queue->fds == NULL || queue->client == NULL)
-        st = tern_base_fail(TERN_ERR_NOMEM, "no memory to meet the %d %s", queue->expected, queue->peers);
-    else
-        queue->fds[0] = (struct pollfd){ .fd = listen_fd, .events = POLLIN };
+    if (queue->fds == NULL || queue->client == NULL) {
+        free(queue->fds);
+        free(queue->client);
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory to meet the %d %s", queue->expected, queue->peers);
+    }
+    queue->fds[0] = (struct pollfd){ .fd = listen_fd, .events = POLLIN };
     tern_boot_poll_begin(&patience, queue->what);
     while (st == TERN_OK && queue->missing > 0 &&
            (st = tern_boot_poll(&patience, queue->fds, (nfds_t)queue->count + 1, INT64_MAX)) == TERN_OK) {
