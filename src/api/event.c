@@ -11,7 +11,7 @@ tern_status tern_event_poll(tern_event *event)
         return tern_base_fail(TERN_ERR_ARG, "tern_event_test: event is NULL");
     if (!event->pending)
         return TERN_OK;
-    tern_core_ctx_progress(tern_core_event_ctx(event));
+    tern_core_ctx_progress(tern_core_event_op(event)->progress);
     return tern_core_event_test(event);
 }
 
@@ -22,7 +22,7 @@ static enum tern_waitable_state event_state(const void *object)
 
 static struct tern_ctx *event_ctx(const void *object)
 {
-    return tern_core_event_ctx(object);
+    return tern_core_event_op(object)->progress;
 }
 
 static tern_status event_take(void *object, void *info, const char *what)
@@ -35,7 +35,7 @@ static void event_describe(const void *object, char *text, size_t size)
 {
     char op[160];
 
-    tern_core_event_describe(object, op, sizeof(op));
+    tern_core_op_describe(tern_core_event_op(object), op, sizeof(op));
     snprintf(text, size, "for a %s", op);
 }
 

@@ -4,7 +4,7 @@
 
 #include "api/check.h"
 #include "core/region.h"
-#include "op/contig.h"
+#include "op/start.h"
 #include "op/notify/notify.h"
 
 static tern_status access(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer, uint32_t tag,

@@ -7,7 +7,7 @@
 #include "api/check.h"
 #include "core/job.h"
 #include "core/links.h"
-#include "op/contig.h"
+#include "op/start.h"
 
 void tern_copy_pieces(void *to, const void *from, size_t len)
 {

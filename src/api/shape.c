@@ -7,7 +7,7 @@
 #include "base/bits.h"
 #include "base/debug.h"
 #include "op/atomic/acc.h"
-#include "op/contig.h"
+#include "op/start.h"
 #include "op/shape/overlap.h"
 
 /* The lists of the public header are read directly as lists of a layout. */

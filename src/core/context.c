@@ -1,4 +1,4 @@
-/* context.c: contexts, and the progress of their operations. */
+/* context.c: contexts. The progress of their operations is in op.c. */
 #include "core/context.h"
 
 #include <stdio.h>
@@ -60,12 +60,12 @@ void tern_core_ctx_unlist(struct tern_ctx *ctx)
     pthread_mutex_unlock(&tern_job.lock);
 }
 
-/* Free the operations of a list. Those with an owner belong to it, and only leave the list. */
+/* Free the operations of a list. Parked ones belong to their engine, and only leave the list. */
 static void release_ops(struct tern_list *list)
 {
     TERN_LIST_EACH(struct tern_op, op, list, node) {
         tern_base_list_remove(&op->node);
-        if (!op->owner)
+        if (!op->trigger)
             tern_core_op_drop(op);
     }
 }
@@ -74,12 +74,12 @@ void tern_core_ctx_close(struct tern_ctx *ctx)
 {
     tern_core_ctx_unlist(ctx);
     if (ctx->engine)
-        tern_op_engine_ops.close(ctx);
+        tern_op_engine_close(ctx);
     lanes_close(ctx, tern_job.links);
     release_ops(&ctx->outstanding);
     release_ops(&ctx->held);
     if (ctx->tagged)
-        tern_op_tagged_ops.close(ctx);
+        tern_op_tagged_release(ctx);
     tern_base_pool_close(&ctx->ops);
     free(ctx);
 }
@@ -89,28 +89,14 @@ tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx)
     return ctx->timeout > 0 ? tern_base_deadline_in(ctx->timeout) : TERN_FOREVER;
 }
 
-void tern_core_ctx_advance(struct tern_ctx *ctx)
-{
-    for (unsigned i = 0; tern_core_ctx_has_ops(ctx) && i < tern_job.links; i++)
-        tern_job.ops[i]->progress(ctx->lane[i]);
-    TERN_LIST_EACH(struct tern_op, op, &ctx->active, active)
-        tern_core_op_advance(op);
-}
-
-bool (*tern_core_ctx_on_death)(struct tern_ctx *ctx);
-
 void tern_core_ctx_attend(struct tern_ctx *ctx)
 {
-    bool again;
-
     if (ctx->tagged)
-        tern_op_tagged_ops.advance(ctx);
+        tern_op_tagged_advance(ctx);
     else
         /* acquire: deaths. Pairs with tern_core_job_mark_dead(). */
         (void)atomic_exchange_explicit(&ctx->attention, false, memory_order_acquire);
-    again = atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0 && tern_core_ctx_on_death &&
-            tern_core_ctx_on_death(ctx);
-    if (again)
+    if (atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0 && tern_op_notify_find_hopeless(ctx))
         atomic_store_explicit(&ctx->attention, true, memory_order_relaxed); /* this thread reads it */
 }
 
@@ -131,7 +117,7 @@ tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what)
     tern_status st = ctx->failed;
 
     if (TERN_UNLIKELY(ctx->engine != NULL) && st == TERN_OK)
-        st = tern_op_engine_ops.failed(ctx, ctx->failed_op, sizeof(ctx->failed_op));
+        st = tern_op_engine_failed(ctx, ctx->failed_op, sizeof(ctx->failed_op));
     ctx->failed = TERN_OK;
     return st < 0 ? tern_base_fail(st, "%s: an earlier %s failed", what, ctx->failed_op) : TERN_OK;
 }
@@ -160,7 +146,7 @@ struct drain {
 
 static tern_status tagged_retire(struct tern_ctx *ctx)
 {
-    return ctx->tagged ? tern_op_tagged_ops.retire(ctx) : TERN_OK;
+    return ctx->tagged ? tern_op_tagged_retire(ctx) : TERN_OK;
 }
 
 static tern_status drain_poll(void *arg)
@@ -185,9 +171,9 @@ static void drain_describe(void *arg, char *text, size_t size)
     if (tern_core_ctx_has_ops(drain->ctx))
         tern_core_op_describe(TERN_LIST_ITEM(drain->ctx->outstanding.next, struct tern_op, node), op, sizeof(op));
     else if (tern_core_ctx_has_outstanding(drain->ctx))
-        tern_op_engine_ops.describe(drain->ctx, op, sizeof(op));
+        tern_op_engine_describe(drain->ctx, op, sizeof(op));
     else if ((tagged = drain->retires && drain->ctx->tagged && !drain->ctx->inline_unflushed))
-        tern_op_tagged_ops.describe(drain->ctx, op, sizeof(op));
+        tern_op_tagged_describe(drain->ctx, op, sizeof(op));
     snprintf(text, size, "%s waits %s%s", drain->what, tagged ? "" : "for a ", op);
 }
 

@@ -13,32 +13,30 @@
 #include "core/team.h"
 #include "link/link.h"
 
-/* What the trigger engine does for a context that has one; op/trigger/engine.c defines it. Other threads may advance
- * the operations of an engine, too. */
-struct tern_ctx_engine_ops {
-    void (*progress)(struct tern_ctx *ctx);
-    void (*describe)(struct tern_ctx *ctx, char *text, size_t size); /* writes what is outstanding */
-    /* Return the first error, since the last call, of an operation without an event, and write which operation
-     * failed. */
-    tern_status (*failed)(struct tern_ctx *ctx, char *text, size_t size);
-    void (*close)(struct tern_ctx *ctx);
-};
-extern const struct tern_ctx_engine_ops tern_op_engine_ops;
+/* What the trigger engine (op/trigger/engine.c) does for a context that has one. Other threads may advance the
+ * operations of an engine, too. describe writes what is outstanding. failed returns the first error, since the last
+ * call, of an operation without an event, and writes which operation failed. */
+void        tern_op_engine_advance(struct tern_ctx *ctx);
+void        tern_op_engine_describe(struct tern_ctx *ctx, char *text, size_t size);
+tern_status tern_op_engine_failed(struct tern_ctx *ctx, char *text, size_t size);
+void        tern_op_engine_close(struct tern_ctx *ctx);
 
-/* What the tagged layer does for a context that has tagged state; op/tagged/tagged.c defines it. */
-struct tern_ctx_tagged_ops {
-    /* Called after the attention flag was set: advance the waiting operations. The context's thread. */
-    void (*advance)(struct tern_ctx *ctx);
-    /* The context is about to be closed. Returns TERN_OK: nothing is outstanding, and nothing can start any more.
-     * TERN_PENDING: something is outstanding. An error: the program must do something first; nothing was changed. The
-     * context's thread. */
-    tern_status (*retire)(struct tern_ctx *ctx);
-    /* Write what is outstanding. */
-    void (*describe)(const struct tern_ctx *ctx, char *text, size_t size);
-    /* The context is closed: free its tagged state. */
-    void (*close)(struct tern_ctx *ctx);
-};
-extern const struct tern_ctx_tagged_ops tern_op_tagged_ops;
+/* What the tagged layer (op/tagged/tagged.c) does for a context that has tagged state, in the context's thread:
+ *
+ *   advance    called after the attention flag was set: advance the waiting operations
+ *   retire     the context is about to be closed. Returns TERN_OK: nothing is outstanding, and nothing can start any
+ *              more. TERN_PENDING: something is outstanding. An error: the program must do something first; nothing was
+ *              changed.
+ *   describe   write what is outstanding
+ *   release    the context is closed: free its tagged state */
+void        tern_op_tagged_advance(struct tern_ctx *ctx);
+tern_status tern_op_tagged_retire(struct tern_ctx *ctx);
+void        tern_op_tagged_describe(const struct tern_ctx *ctx, char *text, size_t size);
+void        tern_op_tagged_release(struct tern_ctx *ctx);
+
+/* A rank has died: end the events of the context's notification requests that wait for dead ranks (op/notify/notify.c).
+ * Returns true if some of the requests must be examined again. The context's thread. */
+bool tern_op_notify_find_hopeless(struct tern_ctx *ctx);
 
 struct tern_ctx {
     struct tern_ctx_head head;
@@ -77,15 +75,11 @@ void        tern_core_ctx_unlist(struct tern_ctx *ctx);
 /* Return the deadline of a blocking call that starts now. */
 tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx);
 
-/* Advance the outstanding operations. */
+/* Advance the outstanding operations (op.c). */
 void tern_core_ctx_advance(struct tern_ctx *ctx);
 
 /* Advance the tagged layer's state, if there is any, and end operations that wait for dead ranks. */
 void tern_core_ctx_attend(struct tern_ctx *ctx);
-
-/* A rank has died: end the operations of a context that wait for the rank and are not part of the tagged state. Returns
- * true if some of them must be examined again. A higher layer sets this hook; the context's thread calls it. */
-extern bool (*tern_core_ctx_on_death)(struct tern_ctx *ctx);
 
 /* Return whether operations are outstanding, not counting those of the trigger engine. */
 static inline bool tern_core_ctx_has_ops(const struct tern_ctx *ctx)
@@ -100,7 +94,7 @@ static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
     if (tern_core_ctx_has_ops(ctx))
         tern_core_ctx_advance(ctx);
     if (TERN_UNLIKELY(ctx->engine != NULL))
-        tern_op_engine_ops.progress(ctx);
+        tern_op_engine_advance(ctx);
     tern_core_message_poll();
     /* Ordered by the lock of the tagged layer. */
     if (TERN_UNLIKELY(atomic_load_explicit(&ctx->attention, memory_order_relaxed)))

@@ -1,4 +1,4 @@
-/* op.c: the life of an operation after its start. See op.h.
+/* op.c: the life of an operation after its start, and events, which are tagged pointers to operations. See op.h.
  *
  * Operations of the usual size come from a pool that the context keeps until it is closed, so that an operation
  * allocates memory only when more operations are outstanding than ever before. */
@@ -48,8 +48,8 @@ void *tern_core_op_alloc(struct tern_ctx *ctx, size_t bytes, const struct tern_o
 
 void tern_core_op_drop(struct tern_op *op)
 {
-    if (TERN_UNLIKELY(op->owner != NULL)) {
-        op->owner->release(op);
+    if (TERN_UNLIKELY(op->trigger != NULL)) {
+        tern_op_parked_release(op);
         return;
     }
     if (op->kind->release)
@@ -94,8 +94,8 @@ static void op_end(struct tern_op *op, tern_status status)
     if (tern_core_op_is_compound(op))
         tern_base_list_remove(&op->active);
     keep_order(ctx);
-    if (TERN_UNLIKELY(op->owner != NULL)) {
-        op->owner->ended(op, status);
+    if (TERN_UNLIKELY(op->trigger != NULL)) {
+        tern_op_parked_ended(op, status);
         return;
     }
     op->done = true;
@@ -192,15 +192,72 @@ void tern_core_op_describe(const struct tern_op *op, char *text, size_t size)
 {
     const struct tern_xfer *xfer = &op->link.xfer;
 
-    if (op->owner) {
-        op->owner->describe(op, text, size);
-        return;
-    }
-    if (op->kind->describe) {
+    if (op->trigger)
+        tern_op_parked_describe(op, text, size);
+    else if (op->kind->describe)
         op->kind->describe(op, text, size);
-        return;
+    else
+        snprintf(text, size, "%s of %zu bytes at offset %llu of rank %d, by %s%s",
+                 xfer->what ? xfer->what : (xfer->get ? "get" : "put"), xfer->len, (unsigned long long)xfer->offset,
+                 xfer->part->rank, xfer->part->path->name, op->blocked ? op->then->blocked : "");
+}
+
+/* ---- progress ---- */
+
+void tern_core_ctx_advance(struct tern_ctx *ctx)
+{
+    for (unsigned i = 0; tern_core_ctx_has_ops(ctx) && i < tern_job.links; i++)
+        tern_job.ops[i]->progress(ctx->lane[i]);
+    TERN_LIST_EACH(struct tern_op, op, &ctx->active, active)
+        tern_core_op_advance(op);
+}
+
+/* ---- events ---- */
+
+#define LOCAL_BIT ((uintptr_t)1)
+
+struct tern_op *tern_core_event_op(const tern_event *event)
+{
+    return (struct tern_op *)((uintptr_t)event->pending & ~LOCAL_BIT);
+}
+
+tern_event tern_core_event_make(struct tern_op *op, bool local)
+{
+    return (tern_event){ (struct tern_pending *)((uintptr_t)op | (local ? LOCAL_BIT : 0)) };
+}
+
+/* Return whether the source of an outstanding put may be overwritten. Of a parked operation only the end is known. */
+static bool is_source_free(const struct tern_op *op)
+{
+    return !op->trigger && !op->link.xfer.get && (op->transferred || op->link.copied == op->link.xfer.len);
+}
+
+bool tern_core_event_done(const tern_event *event)
+{
+    const struct tern_op *op = tern_core_event_op(event);
+    bool                  local = ((uintptr_t)event->pending & LOCAL_BIT) != 0;
+
+    /* acquire: the status, if another thread set it. Pairs with the release in op/notify/notify.c, end_event(). */
+    return !op || __atomic_load_n(&op->done, __ATOMIC_ACQUIRE) || (local && is_source_free(op));
+}
+
+tern_status tern_core_event_test(tern_event *event)
+{
+    struct tern_op *op = tern_core_event_op(event);
+    tern_status     st;
+
+    if (!tern_core_event_done(event))
+        return TERN_PENDING;
+    if (!op)
+        return TERN_OK;
+    st = op->done ? op->status : TERN_OK;
+    if (TERN_UNLIKELY(st < 0)) {
+        char text[160];
+        tern_core_op_describe(op, text, sizeof(text));
+        tern_base_fail(st, "the %s failed", text);
     }
-    snprintf(text, size, "%s of %zu bytes at offset %llu of rank %d, by %s%s",
-             xfer->what ? xfer->what : (xfer->get ? "get" : "put"), xfer->len, (unsigned long long)xfer->offset,
-             xfer->part->rank, xfer->part->path->name, op->blocked ? op->then->blocked : "");
+    event->pending = NULL;
+    if (--op->events == 0 && op->done)
+        tern_core_op_drop(op);
+    return st;
 }

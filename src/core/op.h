@@ -13,9 +13,9 @@
  *   end       the operation has a status, and its events are complete
  *
  * Events point at operations; the lowest bit of the pointer distinguishes an event of local completion. A triggered
- * operation is parked: its owner (op/trigger/engine.h) starts it and learns of its end. Objects with a describe
- * function but no start are mere records, to which the events of requests point: the creator of such a record sets
- * status and then done, the latter with release, from any thread. */
+ * operation is parked: the trigger engine (op/trigger/engine.h) starts it and learns of its end. Objects with a
+ * describe function but no start are mere records, to which the events of requests point: the creator of such a record
+ * sets status and then done, the latter with release, from any thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -54,13 +54,6 @@ struct tern_op_step {
     const char *blocked;               /* added to the description while start returns TERN_AGAIN */
 };
 
-/* Who parks operations: see op/trigger/engine.h. */
-struct tern_op_owner {
-    void (*ended)(struct tern_op *op, tern_status status); /* takes the place of the usual end */
-    void (*release)(struct tern_op *op);                   /* the last event was consumed: free the object */
-    void (*describe)(const struct tern_op *op, char *text, size_t size);
-};
-
 /* The contents of a notification. */
 struct tern_notification {
     uint64_t scope, bytes;
@@ -72,6 +65,13 @@ struct tern_op_signal {
     const struct tern_link_part *part;
     uint64_t                     offset, operand;
     uint32_t                     op; /* tern_atomic_op */
+};
+
+/* The operands of an atomic operation. */
+struct tern_op_operands {
+    uint64_t operand, compare; /* bit patterns; 4-byte values in the lower half */
+    uint32_t op;               /* tern_atomic_op */
+    uint32_t type;             /* tern_type */
 };
 
 enum tern_op_memory { TERN_OP_POOLED, TERN_OP_HEAP, TERN_OP_ON_STACK };
@@ -97,15 +97,23 @@ struct tern_op {
     bool                       transferred;  /* the transfer is complete; the second step is left */
     bool                       step_started; /* the second step is outstanding */
     bool                       blocked;      /* the second step has found no space */
-    uint64_t                   scratch[3];   /* for the kind */
-    void                      *data;         /* for the kind */
-    union {                                  /* of the second step */
+    union {                                  /* for the kind */
+        uint64_t                scratch[3];
+        struct tern_op_operands operands;
+    };
+    void *data; /* for the kind */
+    union {     /* of the second step */
         struct tern_notification notification;
         struct tern_op_signal    signal;
     };
-    const struct tern_op_owner *owner; /* of a parked operation; NULL: none */
-    struct tern_trigger        *trigger;
+    struct tern_trigger *trigger; /* of a parked operation; NULL: it is not parked */
 };
+
+/* What the trigger engine does with a parked operation (op/trigger/engine.c): ended takes the place of the usual end,
+ * and release frees the object after the last event was consumed. */
+void tern_op_parked_ended(struct tern_op *op, tern_status status);
+void tern_op_parked_release(struct tern_op *op);
+void tern_op_parked_describe(const struct tern_op *op, char *text, size_t size);
 
 /* Create an operation: from the pool of the context, or of a larger size on the heap, or on the stack (for an instant
  * operation). Everything but the transfer record is zeroed. NULL: no memory. */
@@ -144,10 +152,8 @@ void tern_core_op_describe(const struct tern_op *op, char *text, size_t size);
 void tern_core_op_done(struct tern_link_op *link, tern_status status);
 
 /* Events. */
-tern_event       tern_core_event_make(struct tern_op *op, bool local); /* the caller has counted the event */
-bool             tern_core_event_done(const tern_event *event);        /* makes no progress */
+tern_event      tern_core_event_make(struct tern_op *op, bool local); /* the caller has counted the event */
+bool            tern_core_event_done(const tern_event *event);        /* makes no progress */
 /* Makes no progress; empties the event if it is complete. */
-tern_status      tern_core_event_test(tern_event *event);
-struct tern_ctx *tern_core_event_ctx(const tern_event *event);
-struct tern_op  *tern_core_event_op(const tern_event *event);
-void             tern_core_event_describe(const tern_event *event, char *text, size_t size);
+tern_status     tern_core_event_test(tern_event *event);
+struct tern_op *tern_core_event_op(const tern_event *event);

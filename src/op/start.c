@@ -1,4 +1,4 @@
-/* start.c: starting operations that do not complete immediately.
+/* start.c: starting operations, and contiguous transfers.
  *
  * A start may find no space (TERN_AGAIN). Then the context makes progress and tries again, unless the program does not
  * want to wait. In a strict context no operation starts while an earlier operation to the same rank is outstanding,
@@ -7,11 +7,11 @@
 #include "op/start.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "core/job.h"
 #include "core/message.h"
 #include "core/wait.h"
-#include "op/contig.h"
 #include "op/trigger/engine.h"
 
 const tern_opts tern_op_blocking = { .flags = TERN_OP_BLOCKING };
@@ -25,7 +25,7 @@ void *tern_op_new(struct tern_ctx *ctx, size_t bytes, const struct tern_op_kind 
     if (TERN_LIKELY(!parked && bytes == sizeof(struct tern_op)))
         op = tern_core_op_new(ctx, kind, call);
     else
-        op = tern_core_op_alloc(parked ? tern_op_engine_ctx(ctx) : ctx, bytes, kind, call);
+        op = tern_core_op_alloc(parked ? ctx->engine->ctx : ctx, bytes, kind, call);
     if (TERN_UNLIKELY(!op))
         tern_base_fail(TERN_ERR_NOMEM, "%s: out of memory for another outstanding operation", call);
     return op;
@@ -118,6 +118,25 @@ tern_status tern_op_try(struct tern_op *op)
     if (st == TERN_PENDING)
         tern_core_op_enlist(op);
     return st;
+}
+
+tern_status tern_op_rpc_start(struct tern_op *op, const void *request, size_t len, size_t data,
+                              void (*on_response)(struct tern_link_op *op, const unsigned char *bytes, size_t len),
+                              size_t expect)
+{
+    const struct tern_xfer     xfer = op->link.xfer;
+    const struct tern_rpc_ops *rpc = tern_job.ops[xfer.part->link]->rpc;
+    struct tern_lane          *lane = op->ctx->lane[xfer.part->link];
+    tern_status                st = rpc->open(lane, &xfer, &op->link);
+
+    if (st != TERN_OK)
+        return st;
+    memcpy(op->link.rpc_buf, request, len);
+    if (data > 0)
+        memcpy(op->link.rpc_buf + len, xfer.local, data);
+    op->link.on_response = on_response;
+    rpc->send(lane, &op->link, len + data, expect);
+    return TERN_PENDING;
 }
 
 /* ---- waiting until the operation can start ---- */
@@ -233,7 +252,7 @@ tern_status tern_op_go(struct tern_op *op, const tern_opts *opts)
     tern_status st;
 
     if (tern_op_is_parked(opts))
-        return tern_op_engine_submit(op, opts);
+        return tern_op_engine_park(op, opts, op->link.xfer.part->rank, NULL);
     if (opts->flags & TERN_OP_BLOCKING)
         return tern_op_run(op, tern_core_ctx_deadline(op->ctx));
     op->events = tern_op_count_events(opts);
@@ -255,13 +274,13 @@ static tern_status finish_poll(void *arg)
 {
     tern_event *event = arg;
 
-    tern_core_ctx_progress(tern_core_event_ctx(event));
+    tern_core_ctx_progress(tern_core_event_op(event)->progress);
     return tern_core_event_test(event);
 }
 
 static void finish_describe(void *arg, char *text, size_t size)
 {
-    tern_core_event_describe(arg, text, size);
+    tern_core_op_describe(tern_core_event_op(arg), text, size);
 }
 
 /* Wait for an outstanding operation with one event. After a timeout, tern_quiet collects the rest of it. */
@@ -290,4 +309,81 @@ tern_status tern_op_run(struct tern_op *op, tern_deadline deadline)
         return finish(op, deadline);
     tern_core_op_drop(op);
     return st;
+}
+
+/* ---- contiguous transfers ---- */
+
+/* The part knows its path. An instant path completes the transfer immediately. Other paths may need space first
+ * (TERN_AGAIN) and complete later (TERN_PENDING); for these the context has an operation. */
+static tern_status contig_start(struct tern_op *op)
+{
+    const struct tern_xfer *xfer = &op->link.xfer;
+
+    if (xfer->len == 0)
+        return TERN_OK;
+    return xfer->part->path->start(op->ctx->lane[xfer->part->link], xfer, &op->link);
+}
+
+const struct tern_op_kind tern_op_contig_kind = { .start = contig_start };
+
+/* Let the path deliver the notification with the transfer, if it can. In a strict context notifications are sent
+ * separately, in order with all others. */
+static void merge_notification(struct tern_op *op)
+{
+    struct tern_xfer            *xfer = &op->link.xfer;
+    const struct tern_link_path *path = xfer->part->path;
+
+    xfer->notify = true;
+    xfer->tag = op->notification.tag;
+    if (xfer->len > 0 && op->ctx->order == TERN_RELAXED && path->can_notify(op->ctx->lane[xfer->part->link], xfer))
+        op->then = NULL;
+    else
+        xfer->notify = false;
+}
+
+/* Start a transfer that completes within the call, and send its notification. Returns TERN_AGAIN, with no effect, if
+ * the notification cannot be sent now: space for it is reserved first. */
+static tern_status start_now(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts)
+{
+    const struct tern_link_part *part = xfer->part;
+    bool                         notifies = (opts->flags & TERN_NOTIFY) != 0;
+    struct tern_link_msg         msg;
+    tern_status                  st = TERN_OK;
+
+    if (notifies && (tern_core_job_lost(part->rank) || tern_op_notify_reserve(part->rank, &msg) != TERN_OK))
+        return TERN_AGAIN;
+    if (xfer->len > 0)
+        st = part->path->start(ctx->lane[part->link], xfer, NULL);
+    if (st == TERN_OK)
+        tern_op_no_events(opts);
+    else if (st == TERN_ERR_PEER)
+        tern_core_job_confirm(part->rank, tern_core_ctx_deadline(ctx));
+    if (notifies && st == TERN_OK)
+        tern_op_notify_send(&msg,
+                            &(struct tern_notification){ .scope = part->region, .bytes = xfer->len, .tag = opts->tag });
+    else if (notifies)
+        tern_op_notify_drop(&msg);
+    return st;
+}
+
+tern_status tern_op_contig(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts, const char *call)
+{
+    bool           instant = xfer->len == 0 || xfer->part->path->instant, parked = tern_op_is_parked(opts);
+    bool           follows = xfer->len > 0 || (opts->flags & TERN_NOTIFY);
+    struct tern_op now, *op = &now;
+    tern_status    st;
+
+    if (instant && !parked && !(follows && tern_core_ctx_must_follow(ctx, xfer->part->rank)) &&
+        (st = start_now(ctx, xfer, opts)) != TERN_AGAIN)
+        return st;
+    if (instant && !parked)
+        tern_core_op_init(op, ctx, &tern_op_contig_kind, call);
+    else if (!(op = tern_op_new(ctx, sizeof(*op), &tern_op_contig_kind, opts, call)))
+        return TERN_ERR_NOMEM;
+    op->link.xfer = *xfer;
+    op->instant = instant;
+    tern_op_then_notify(op, xfer->part, xfer->len, opts);
+    if (op->then && !instant)
+        merge_notification(op);
+    return tern_op_go(op, opts);
 }

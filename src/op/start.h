@@ -40,6 +40,13 @@ tern_status tern_op_run(struct tern_op *op, tern_deadline deadline);
  * TERN_AGAIN, or an error: nothing was started. */
 tern_status tern_op_try(struct tern_op *op);
 
+/* Start an RPC for an operation whose xfer is filled in. The request consists of len bytes and of `data` bytes at the
+ * local address of the xfer. on_response, if not NULL, gets the response, of at most `expect` bytes. Returns
+ * TERN_PENDING, or TERN_AGAIN or an error, in which case nothing was started. */
+tern_status tern_op_rpc_start(struct tern_op *op, const void *request, size_t len, size_t data,
+                              void (*on_response)(struct tern_link_op *op, const unsigned char *bytes, size_t len),
+                              size_t expect);
+
 /* Fill the events that the options ask for: of an operation that was complete at once, or that is outstanding. The
  * latter has been told before its start how many events will point at it. */
 void                  tern_op_no_events(const tern_opts *opts);
@@ -52,3 +59,10 @@ static inline uint8_t tern_op_count_events(const tern_opts *opts)
 /* Whether the caller is a message handler that may wait for a transfer to the part: not if the transfer needs the
  * target's help, or must follow a transfer that does. Returns false outside of handlers. */
 bool tern_op_handler_may_wait(const struct tern_ctx *ctx, const struct tern_link_part *part);
+
+/* Start a checked contiguous transfer, or run it (TERN_OP_BLOCKING), as opts says. A transfer without bytes only
+ * notifies and counts. call names the public call. */
+tern_status tern_op_contig(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts, const char *call);
+
+/* The kind of a contiguous transfer, whose xfer the creator fills in. */
+extern const struct tern_op_kind tern_op_contig_kind;

@@ -242,7 +242,7 @@ struct wire_signal {
 };
 _Static_assert(sizeof(struct wire_signal) == 32, "a request has no padding");
 
-/* The RPC request of one step of a mutex, and its response: op/atomic/mutex_step.h. */
+/* The RPC request of one step of a mutex, and its response: op/atomic/mutex.h. */
 struct wire_mutex {
     uint8_t  verb; /* WIRE_MUTEX */
     uint8_t  step; /* enum tern_mutex_step */
@@ -258,7 +258,7 @@ struct wire_mutex_response {
     uint32_t state; /* enum tern_qlock_state */
     uint32_t ticket;
     uint32_t wake;   /* the rank to wake, + 1; 0: none */
-    uint32_t holder; /* the rank that holds the mutex now, + 1; 0: none */
+    uint32_t holder; /* the rank that holds the mutex now, + 1; 0: nobody */
 };
 _Static_assert(sizeof(struct wire_mutex_response) == 16, "a response has no padding");
 

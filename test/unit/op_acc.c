@@ -18,7 +18,7 @@
 #include "base/simd.h"
 #include "job_test.h"
 #include "op/atomic/acc.h"
-#include "op/atomic/mutex_step.h"
+#include "op/atomic/mutex.h"
 #include "serve_world.h"
 
 #define BYTES 4096u

@@ -17,7 +17,6 @@
 #include "core/job.h"
 #include "core/region.h"
 #include "op/atomic/mutex.h"
-#include "op/atomic/mutex_step.h"
 
 #define PAGE 4096u
 #define RANKS ((int)PAGE)   /* the table of dead ranks has one byte for each, and fills a page */
@@ -84,7 +83,7 @@ static int begin(void **state)
 
 static enum tern_qlock_state step(unsigned rank, enum tern_mutex_step which, uint32_t *ticket)
 {
-    struct tern_mutex_stepped done = { .ticket = *ticket };
+    struct wire_mutex_response done = { .ticket = *ticket };
 
     tern_op_mutex_step(turns[0], LOG, which, tern_base_qlock_id(rank, 7), &done);
     *ticket = done.ticket;

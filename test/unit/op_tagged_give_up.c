@@ -85,7 +85,7 @@ static int end_scene(void **state)
     (void)state;
     if (s.request->op)
         s.request->op->id = 0; /* a receive that has not completed would be reported once more */
-    tern_op_tagged_ops.close(&s.ctx);
+    tern_op_tagged_release(&s.ctx);
     pthread_mutex_destroy(&s.engine.lock);
     return 0;
 }
@@ -93,7 +93,7 @@ static int end_scene(void **state)
 /* Make progress for the context. Returns whether the context asks for more. */
 static bool move_on(void)
 {
-    tern_op_tagged_ops.advance(&s.ctx);
+    tern_op_tagged_advance(&s.ctx);
     return atomic_load(&s.ctx.attention);
 }
 

@@ -18,7 +18,7 @@
 #include "core/region.h"
 #include "core/wait.h"
 #include "core/wire.h"
-#include "op/contig.h"
+#include "op/start.h"
 #include "op/am/decode.h"
 #include "op/wire.h"
 

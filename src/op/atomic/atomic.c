@@ -11,15 +11,6 @@
 #include "op/atomic/exec.h"
 #include "op/notify/signal.h"
 
-/* The operands as they are stored in the scratch words of an operation, whose data points to the result. */
-struct operands {
-    uint64_t operand, compare;
-    uint32_t op;
-    uint32_t type;
-};
-_Static_assert(sizeof(struct operands) == sizeof(((struct tern_op *)0)->scratch),
-               "the scratch words hold the operands");
-
 static void give_result(void *result, uint64_t value, tern_type type)
 {
     if (result)
@@ -42,10 +33,9 @@ static void execute(const struct tern_op_atomic *a)
 /* Execute the operation of an object on memory that loads and stores reach. */
 static void execute_stored(const struct tern_op *op, unsigned char *there)
 {
-    struct operands k;
+    const struct tern_op_operands *k = &op->operands;
 
-    memcpy(&k, op->scratch, sizeof(k));
-    give_result(op->data, tern_op_exec(there, (tern_type)k.type, k.op, k.operand, k.compare), (tern_type)k.type);
+    give_result(op->data, tern_op_exec(there, (tern_type)k->type, k->op, k->operand, k->compare), (tern_type)k->type);
 }
 
 /* Visit callback of a path that delays direct access. */
@@ -61,51 +51,36 @@ static void take_response(struct tern_link_op *link, const unsigned char *bytes,
         memcpy(((struct tern_op *)link)->data, bytes, len);
 }
 
-static tern_status start_rpc(struct tern_op *op, const struct tern_xfer *xfer, const struct operands *k)
-{
-    const struct tern_link_ops *ops = tern_job.ops[xfer->part->link];
-    struct tern_lane           *lane = op->ctx->lane[xfer->part->link];
-    struct wire_atomic          request = { .verb = WIRE_ATOMIC,
-                                            .type = (uint8_t)k->type,
-                                            .op = k->op,
-                                            .offset = xfer->offset,
-                                            .operand = k->operand,
-                                            .compare = k->compare };
-    tern_status                 st = ops->rpc->open(lane, xfer, &op->link);
-
-    if (st != TERN_OK)
-        return st;
-    memcpy(op->link.rpc_buf, &request, sizeof(request));
-    op->link.on_response = op->data ? take_response : NULL;
-    ops->rpc->send(lane, &op->link, sizeof(request), op->data ? xfer->len : 0);
-    return TERN_PENDING;
-}
-
 static tern_status start_far(struct tern_op *op)
 {
-    const struct tern_xfer xfer = op->link.xfer;
-    struct tern_lane      *lane = op->ctx->lane[xfer.part->link];
-    struct operands        k;
+    const struct tern_xfer         xfer = op->link.xfer;
+    const struct tern_op_operands *k = &op->operands;
+    const struct wire_atomic       request = { .verb = WIRE_ATOMIC,
+                                               .type = (uint8_t)k->type,
+                                               .op = k->op,
+                                               .offset = xfer.offset,
+                                               .operand = k->operand,
+                                               .compare = k->compare };
 
     if (xfer.part->base)
-        return xfer.part->path->start(lane, &xfer, &op->link);
-    memcpy(&k, op->scratch, sizeof(k));
-    return start_rpc(op, &xfer, &k);
+        return xfer.part->path->start(op->ctx->lane[xfer.part->link], &xfer, &op->link);
+    return tern_op_rpc_start(op, &request, sizeof(request), 0, op->data ? take_response : NULL,
+                             op->data ? xfer.len : 0);
 }
 
 /* Start the operation with the network's own atomics. */
 static tern_status start_network(struct tern_op *op)
 {
-    const struct tern_xfer  xfer = op->link.xfer;
-    struct operands         k;
-    struct tern_link_atomic network = { .xfer = xfer, .on_result = op->data ? take_response : NULL };
+    const struct tern_op_operands *k = &op->operands;
+    const struct tern_link_atomic  network = { .xfer = op->link.xfer,
+                                               .type = k->type,
+                                               .op = k->op,
+                                               .operand = k->operand,
+                                               .compare = k->compare,
+                                               .on_result = op->data ? take_response : NULL };
+    unsigned                       link = op->link.xfer.part->link;
 
-    memcpy(&k, op->scratch, sizeof(k));
-    network.type = k.type;
-    network.op = k.op;
-    network.operand = k.operand;
-    network.compare = k.compare;
-    return tern_job.ops[xfer.part->link]->atomic->start(op->ctx->lane[xfer.part->link], &network, &op->link);
+    return tern_job.ops[link]->atomic->start(op->ctx->lane[link], &network, &op->link);
 }
 
 static tern_status start_direct(struct tern_op *op)
@@ -122,12 +97,10 @@ static const struct tern_op_kind *kind_of(const struct tern_op_atomic *a)
     return a->network ? &network_kind : is_direct(a) ? &direct_kind : &far_kind;
 }
 
-/* Store the operation in the object. */
+/* Store the operation in the object, whose data points to the result. */
 static void store(struct tern_op *op, const struct tern_op_atomic *a)
 {
-    const struct operands k = { a->operand, a->compare, a->op, (uint32_t)a->type };
-
-    memcpy(op->scratch, &k, sizeof(k));
+    op->operands = (struct tern_op_operands){ a->operand, a->compare, a->op, (uint32_t)a->type };
     op->data = a->result;
     op->link.xfer = (struct tern_xfer){ .part = a->part,
                                         .offset = a->offset,

@@ -1,36 +1,207 @@
-/* mutex.c: locking and unlocking. See mutex.h.
+/* mutex.c: locking and unlocking, and the steps of which they consist. See mutex.h.
  *
  * The steps of a lock are the same everywhere. They are executed here if loads and stores reach the memory of the
- * mutex, and by its owner otherwise (mutex_rpc.c). A step waits for nobody but the owner's rank, which responds
- * whatever its application is doing.
+ * mutex, and by its owner otherwise, as an RPC. A step waits for nobody but the owner's rank, which responds whatever
+ * its application is doing.
  */
 #include "op/atomic/mutex.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/bits.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/read_once.h"
+#include "boot/bell.h"
 #include "core/job.h"
 #include "core/wait.h"
-#include "op/atomic/mutex_step.h"
+#include "core/wire.h"
+#include "op/start.h"
 
 #define ASK_SOONEST 200000  /* ns between two polls over the network: at first, ... */
 #define ASK_LATEST 10000000 /* ... and after many polls */
+#define MOST_LOG 18         /* TERN_MAX_RANKS is 2^16 */
 
 unsigned tern_op_mutex_log(int ranks)
 {
     return tern_base_log2_up((uint32_t)ranks) + 1 > 3 ? tern_base_log2_up((uint32_t)ranks) + 1 : 3;
 }
 
-/* The state of a call of lock. */
+/* ---- steps ---- */
+
+/* Where wake() stores a rank on another node (+ 1) that the initiator of the RPC has to wake. NULL: this thread
+ * wakes the rank itself. */
+static _Thread_local uint32_t *to_wake;
+
+static bool is_lost(unsigned rank)
+{
+    return rank >= (unsigned)tern_job.boot.ranks || tern_core_job_lost((int)rank);
+}
+
+/* Send an empty message; its arrival makes the rank poll. If there is no space for the message, the rank is not
+ * asleep for long, because it has other messages to read. */
+static void wake_far(int rank)
+{
+    const struct core_wire word = { .whose = CORE_WIRE_OWN, .way = CORE_DIRECTION_WAKE, .mark = CORE_WIRE_MARK };
+    uint64_t               first;
+
+    memcpy(&first, &word, sizeof(first));
+    tern_core_ops_to(rank)->msg->send_short(tern_core_link_to(rank), rank, TERN_CHANNEL_REQUEST, first, NULL, 0);
+}
+
+static void wake(unsigned rank)
+{
+    if (tern_boot_same_node(&tern_job.boot, (int)rank) && tern_core_ops_to((int)rank)->maps)
+        tern_boot_wake(tern_core_job_slot((int)rank));
+    else if (to_wake)
+        *to_wake = rank + 1;
+    else
+        wake_far((int)rank);
+}
+
+static enum tern_qlock_state try_once(struct tern_qlock *turn, uint64_t name)
+{
+    uint64_t word;
+
+    if (tern_base_qlock_try_acquire(turn, name))
+        return TERN_QLOCK_ACQUIRED;
+    word = atomic_load_explicit(&turn->word, memory_order_relaxed); /* relaxed: a snapshot */
+    if ((word & TERN_QLOCK_ID_MASK) == name)
+        return TERN_QLOCK_ALREADY_OWNER;
+    return word != 0 && !(word & TERN_QLOCK_HANDED_OVER) && is_lost(tern_base_qlock_id_rank(word & TERN_QLOCK_ID_MASK))
+               ? TERN_QLOCK_OWNER_DEAD
+               : TERN_QLOCK_NOT_OWNER;
+}
+
+void tern_op_mutex_step(struct tern_qlock *turn, unsigned log, enum tern_mutex_step which, uint64_t name,
+                        struct wire_mutex_response *done)
+{
+    const struct tern_qlock_env world = { log, is_lost, wake };
+    uint64_t                    holder;
+
+    switch (which) {
+    case TERN_MUTEX_ACQUIRE: done->state = tern_base_qlock_acquire(turn, &world, name, &done->ticket); break;
+    case TERN_MUTEX_POLL: done->state = tern_base_qlock_poll(turn, &world, name, done->ticket); break;
+    case TERN_MUTEX_ABANDON: done->state = tern_base_qlock_abandon(turn, &world, name, done->ticket); break;
+    case TERN_MUTEX_RELEASE: done->state = tern_base_qlock_release(turn, &world, name); break;
+    default: done->state = try_once(turn, name);
+    }
+    holder = tern_base_qlock_holder(turn);
+    done->holder = holder != 0 ? tern_base_qlock_id_rank(holder) + 1 : 0;
+}
+
+/* ---- at the owner ---- */
+
+/* Whether a request is valid. The sender is not trusted, so w is a private copy. Whatever the request says, it can
+ * only damage the mutex. */
+static bool is_sound(const struct wire_mutex *w, const struct tern_target_mem *mem)
+{
+    return w->step < TERN_MUTEX_STEPS && w->log <= MOST_LOG && w->zero == 0 && w->name != 0 &&
+           (w->name & ~TERN_QLOCK_ID_MASK) == 0 && tern_base_qlock_id_rank(w->name) < (unsigned)tern_job.boot.ranks &&
+           tern_base_covers(mem->size, w->offset, tern_base_qlock_bytes(w->log)) &&
+           ((uintptr_t)mem->base + w->offset) % _Alignof(struct tern_qlock) == 0 &&
+           (!mem->is_mapped || mem->is_mapped(mem->base + w->offset, tern_base_qlock_bytes(w->log), true));
+}
+
+tern_status tern_op_mutex_rpc(const struct tern_target_mem *mem, const unsigned char *request, size_t len,
+                              unsigned char *response, size_t room, size_t *response_len)
+{
+    struct wire_mutex          w;
+    struct wire_mutex_response done = { 0, 0, 0, 0 };
+
+    if (len != sizeof(w) || room < sizeof(done))
+        return TERN_ERR_LINK;
+    tern_base_copy_once(&w, request, sizeof(w));
+    if (!is_sound(&w, mem))
+        return TERN_ERR_LINK;
+    tern_core_job_check_deaths();
+    if (is_lost(tern_base_qlock_id_rank(w.name))) /* a dead rank would never release the mutex */
+        return TERN_ERR_PEER;
+    done.ticket = w.ticket;
+    to_wake = &done.wake;
+    tern_op_mutex_step((struct tern_qlock *)(void *)(mem->base + w.offset), w.log, (enum tern_mutex_step)w.step, w.name,
+                       &done);
+    to_wake = NULL;
+    memcpy(response, &done, sizeof(done));
+    *response_len = sizeof(done);
+    return TERN_OK;
+}
+
+/* ---- at the initiator ---- */
+
+/* A request, and the memory for its response. */
+struct asking {
+    struct wire_mutex          request;
+    struct wire_mutex_response response;
+};
+
+static void take_response(struct tern_link_op *link, const unsigned char *bytes, size_t len)
+{
+    struct asking *a = ((struct tern_op *)link)->data;
+
+    if (len == sizeof(a->response))
+        memcpy(&a->response, bytes, len);
+}
+
+static tern_status ask_start(struct tern_op *op)
+{
+    const struct asking *a = op->data;
+
+    return tern_op_rpc_start(op, &a->request, sizeof(a->request), 0, take_response, sizeof(a->response));
+}
+
+static const struct tern_op_kind ask_kind = { .start = ask_start };
+
+/* Send the request and wait for the response. There is no time limit, because the owner would execute a step that
+ * was given up, and nobody would know. Returns TERN_ERR_PEER if the owner is gone. */
+static tern_status ask(const struct tern_op_mutex *m, struct asking *a)
+{
+    struct tern_op *op = tern_op_new(m->ctx, sizeof(*op), &ask_kind, &tern_op_blocking, m->what);
+
+    if (!op)
+        return TERN_ERR_NOMEM;
+    op->data = a;
+    op->needs_target = true;
+    op->link.xfer = (struct tern_xfer){ .part = m->part,
+                                        .offset = a->request.offset,
+                                        .len = sizeof(a->response),
+                                        .get = true,
+                                        .small_rpc = true,
+                                        .what = "step of a mutex" };
+    return tern_op_run(op, TERN_FOREVER);
+}
+
+/* Let the owner of the mutex execute a step. */
+static tern_status step_rpc(const struct tern_op_mutex *m, enum tern_mutex_step which, uint64_t name,
+                            struct wire_mutex_response *done)
+{
+    struct asking a = { .request = { .verb = WIRE_MUTEX,
+                                     .step = (uint8_t)which,
+                                     .log = (uint8_t)m->log,
+                                     .ticket = done->ticket,
+                                     .offset = m->offset,
+                                     .name = name },
+                        .response = { .state = TERN_QLOCK_STATES } };
+    tern_status   st = ask(m, &a);
+
+    if (st < 0)
+        return st;
+    if (a.response.state >= TERN_QLOCK_STATES)
+        return tern_base_fail(TERN_ERR_LINK, "%s: rank %d sent a malformed response", m->what, m->rank);
+    if (a.response.wake > 0 && a.response.wake <= (uint32_t)tern_job.boot.ranks)
+        wake_far((int)a.response.wake - 1);
+    *done = a.response;
+    return TERN_OK;
+}
+
+/* ---- the state of a call of lock ---- */
+
 struct locking {
     const struct tern_op_mutex *mutex;
     uint64_t                    name;
-    uint32_t                    ticket;
-    enum tern_qlock_state       state;
-    unsigned                    holder; /* rank in the job + 1; 0: nobody, or unknown */
+    struct wire_mutex_response  now; /* the result of the last step */
     bool                        queued;
 };
 
@@ -46,27 +217,22 @@ static uint64_t name_of(const struct tern_ctx *ctx)
 
 static bool is_waiting(const struct locking *l)
 {
-    return l->state == TERN_QLOCK_WAITING || l->state == TERN_QLOCK_FULL;
+    return l->now.state == TERN_QLOCK_WAITING || l->now.state == TERN_QLOCK_FULL;
 }
 
 /* Execute a step, directly or by RPC. */
 static tern_status step(struct locking *l, enum tern_mutex_step which)
 {
     const struct tern_op_mutex *m = l->mutex;
-    struct tern_mutex_stepped   done = { .ticket = l->ticket };
     tern_status                 st = TERN_OK;
 
     if (m->part->base)
-        tern_op_mutex_step(turn_of(m), m->log, which, l->name, &done);
+        tern_op_mutex_step(turn_of(m), m->log, which, l->name, &l->now);
     else
-        st = tern_op_mutex_step_rpc(m, which, l->name, &done);
-    if (st < 0)
-        return st;
-    l->state = done.state;
-    l->ticket = done.ticket;
-    l->holder = done.holder;
-    l->queued = which == TERN_MUTEX_ACQUIRE ? done.state == TERN_QLOCK_WAITING : l->queued;
-    return TERN_OK;
+        st = step_rpc(m, which, l->name, &l->now);
+    if (st == TERN_OK && which == TERN_MUTEX_ACQUIRE)
+        l->queued = l->now.state == TERN_QLOCK_WAITING;
+    return st;
 }
 
 static void lock_describe(void *arg, char *text, size_t size)
@@ -74,18 +240,18 @@ static void lock_describe(void *arg, char *text, size_t size)
     const struct locking *l = arg;
 
     snprintf(text, size, "%s waits for mutex %llu of rank %d, which rank %d of the job holds", l->mutex->what,
-             (unsigned long long)l->mutex->index, l->mutex->rank, (int)l->holder - 1);
+             (unsigned long long)l->mutex->index, l->mutex->rank, (int)l->now.holder - 1);
 }
 
 static tern_status refuse(const struct locking *l)
 {
     const struct tern_op_mutex *m = l->mutex;
 
-    if (l->state == TERN_QLOCK_ALREADY_OWNER)
+    if (l->now.state == TERN_QLOCK_ALREADY_OWNER)
         return tern_base_fail(TERN_ERR_STATE, "%s: this context holds mutex %llu of rank %d already", m->what,
                               (unsigned long long)m->index, m->rank);
     return tern_base_fail(TERN_ERR_PEER, "%s: rank %d of the job died while it held mutex %llu of rank %d", m->what,
-                          (int)l->holder - 1, (unsigned long long)m->index, m->rank);
+                          (int)l->now.holder - 1, (unsigned long long)m->index, m->rank);
 }
 
 /* ---- waiting for a mutex that loads and stores reach ---- */
@@ -98,7 +264,7 @@ static tern_status near_poll(void *arg)
     if (tern_core_job_lost(l->mutex->part->rank))
         return tern_base_fail(TERN_ERR_PEER, "%s: rank %d is gone", l->mutex->what, l->mutex->rank);
     step(l, TERN_MUTEX_POLL);
-    return l->state == TERN_QLOCK_WAITING ? TERN_PENDING : TERN_OK;
+    return l->now.state == TERN_QLOCK_WAITING ? TERN_PENDING : TERN_OK;
 }
 
 static tern_status wait_near(struct locking *l, tern_deadline deadline)
@@ -124,7 +290,7 @@ static tern_status pause_poll(void *arg)
  * context that found no place in the queue. */
 static bool must_ask(const struct locking *l)
 {
-    return !l->mutex->part->base || l->state == TERN_QLOCK_FULL;
+    return !l->mutex->part->base || l->now.state == TERN_QLOCK_FULL;
 }
 
 /* Poll periodically until the mutex is acquired or refused, polling is not necessary any more, or the deadline
@@ -177,10 +343,10 @@ static tern_status give_up(struct locking *l, tern_status why)
 {
     tern_status st = step(l, TERN_MUTEX_ABANDON);
 
-    if (st == TERN_OK && l->state == TERN_QLOCK_WAITING) /* chosen as the next holder, but the handover is not
+    if (st == TERN_OK && l->now.state == TERN_QLOCK_WAITING) /* chosen as the next holder, but the handover is not
                                                             complete */
         st = wait_turn(l, TERN_FOREVER);
-    return st == TERN_OK && l->state == TERN_QLOCK_ACQUIRED ? TERN_OK : why;
+    return st == TERN_OK && l->now.state == TERN_QLOCK_ACQUIRED ? TERN_OK : why;
 }
 
 static __attribute__((noinline)) tern_status lock_long(struct locking *l, tern_deadline deadline)
@@ -188,13 +354,13 @@ static __attribute__((noinline)) tern_status lock_long(struct locking *l, tern_d
     bool        once = deadline <= TERN_NOW;
     tern_status st = step(l, once ? TERN_MUTEX_TRY : TERN_MUTEX_ACQUIRE);
 
-    if (st < 0 || l->state == TERN_QLOCK_ACQUIRED)
+    if (st < 0 || l->now.state == TERN_QLOCK_ACQUIRED)
         return st;
-    if (once && l->state == TERN_QLOCK_NOT_OWNER)
+    if (once && l->now.state == TERN_QLOCK_NOT_OWNER)
         return TERN_AGAIN;
     if (is_waiting(l))
         st = wait_turn(l, deadline);
-    if (st == TERN_OK && l->state == TERN_QLOCK_ACQUIRED)
+    if (st == TERN_OK && l->now.state == TERN_QLOCK_ACQUIRED)
         return TERN_OK;
     if (st == TERN_OK)
         st = refuse(l);
@@ -221,14 +387,15 @@ tern_status tern_op_mutex_unlock(const struct tern_op_mutex *m)
         return st;
     if (TERN_LIKELY(m->part->base && tern_base_qlock_try_release(turn_of(m), l.name)))
         return TERN_OK;
-    if ((st = step(&l, TERN_MUTEX_RELEASE)) < 0 || l.state == TERN_QLOCK_ACQUIRED)
+    if ((st = step(&l, TERN_MUTEX_RELEASE)) < 0 || l.now.state == TERN_QLOCK_ACQUIRED)
         return st;
-    if (l.holder == 0)
+    if (l.now.holder == 0)
         return tern_base_fail(TERN_ERR_STATE, "%s: mutex %llu of rank %d is held by nobody", m->what,
                               (unsigned long long)m->index, m->rank);
-    return tern_base_fail(
-        TERN_ERR_STATE, "%s: mutex %llu of rank %d is held by %s%d of the job", m->what, (unsigned long long)m->index,
-        m->rank, (int)l.holder - 1 == tern_job.boot.rank ? "another context of rank " : "rank ", (int)l.holder - 1);
+    return tern_base_fail(TERN_ERR_STATE, "%s: mutex %llu of rank %d is held by %s%d of the job", m->what,
+                          (unsigned long long)m->index, m->rank,
+                          (int)l.now.holder - 1 == tern_job.boot.rank ? "another context of rank " : "rank ",
+                          (int)l.now.holder - 1);
 }
 
 uint64_t tern_op_mutex_held(const struct tern_mutexes *mutexes)

@@ -46,4 +46,20 @@ tern_status tern_op_mutex_unlock(const struct tern_op_mutex *mutex);
 /* The index of the first mutex of this rank that a living rank holds; count if there is none. */
 uint64_t tern_op_mutex_held(const struct tern_mutexes *mutexes);
 
+/* The steps of locking and unlocking. */
+enum tern_mutex_step {
+    TERN_MUTEX_TRY, /* results: ACQUIRED, NOT_OWNER, OWNER_DEAD, ALREADY_OWNER */
+    TERN_MUTEX_ACQUIRE,
+    TERN_MUTEX_POLL,
+    TERN_MUTEX_ABANDON,
+    TERN_MUTEX_RELEASE,
+    TERN_MUTEX_STEPS
+};
+
+/* Execute a step on a mutex that loads and stores reach. The ticket in *done is set by ACQUIRE, and is input of POLL
+ * and ABANDON; the other fields are results. */
+void tern_op_mutex_step(struct tern_qlock *turn, unsigned log, enum tern_mutex_step which, uint64_t name,
+                        struct wire_mutex_response *done);
+
+/* The RPC handler at the owner: WIRE_MUTEX. */
 tern_op_rpc_handler tern_op_mutex_rpc;

@@ -162,9 +162,7 @@ static bool is_posted(const struct tern_notice *notice)
     return state == TERN_NOTICE_STARTED || state == TERN_NOTICE_HOPELESS;
 }
 
-/* Find the requests of a context that wait for dead ranks, and complete their events. Returns true if matching
- * notifications are still in flight. */
-static bool find_hopeless(struct tern_ctx *ctx)
+bool tern_op_notify_find_hopeless(struct tern_ctx *ctx)
 {
     bool alone = tern_base_biased_lock(&tern_op_notify_lock), again = false;
 
@@ -196,7 +194,6 @@ void tern_op_notify_open(void)
     leaving = false;
     memset(local_parts, 0xff,
            sizeof(local_parts)); /* matches no lookup: no name, not even 0, is known before there is a region */
-    tern_core_ctx_on_death = find_hopeless;
 }
 
 /* Called when space for unexpected notifications was freed. */

@@ -9,7 +9,7 @@
 #include "boot/bell.h"
 #include "core/job.h"
 #include "op/atomic/exec.h"
-#include "op/contig.h"
+#include "op/start.h"
 #include "op/wire.h"
 
 /* Maximum size of an RPC request, including its put, that a network sends along with the message. A longer put is sent
@@ -61,24 +61,18 @@ static bool is_one(const struct tern_xfer *xfer, const struct tern_op_atomic *wo
 /* Send the put and the signal as one RPC. */
 static tern_status together_start(struct tern_op *op)
 {
-    const struct tern_xfer      xfer = op->link.xfer;
-    const struct tern_link_ops *ops = tern_job.ops[xfer.part->link];
-    struct tern_lane           *lane = op->ctx->lane[xfer.part->link];
-    const struct wire_signal    request = { .verb = WIRE_SIGNAL,
-                                            .add = op->signal.op == TERN_ATOMIC_ADD,
-                                            .len = (uint32_t)xfer.len,
-                                            .offset = xfer.offset,
-                                            .word = op->signal.offset,
-                                            .value = op->signal.operand };
-    tern_status                 st = ops->rpc->open(lane, &xfer, &op->link);
+    const size_t             len = op->link.xfer.len;
+    const struct wire_signal request = { .verb = WIRE_SIGNAL,
+                                         .add = op->signal.op == TERN_ATOMIC_ADD,
+                                         .len = (uint32_t)len,
+                                         .offset = op->link.xfer.offset,
+                                         .word = op->signal.offset,
+                                         .value = op->signal.operand };
+    tern_status              st = tern_op_rpc_start(op, &request, sizeof(request), len, NULL, 0);
 
-    if (st != TERN_OK)
-        return st;
-    memcpy(op->link.rpc_buf, &request, sizeof(request));
-    memcpy(op->link.rpc_buf + sizeof(request), xfer.local, xfer.len);
-    ops->rpc->send(lane, &op->link, sizeof(request) + xfer.len, 0);
-    op->link.copied = xfer.len;
-    return TERN_PENDING;
+    if (st == TERN_PENDING)
+        op->link.copied = len;
+    return st;
 }
 
 static const struct tern_op_kind together_kind = { .start = together_start };

@@ -105,7 +105,7 @@ static bool has_matched(const struct tern_tagged *tagged)
     return some;
 }
 
-static void advance(struct tern_ctx *ctx)
+void tern_op_tagged_advance(struct tern_ctx *ctx)
 {
     struct tern_tagged *tagged = ctx->tagged;
     uint32_t            losses;
@@ -143,7 +143,7 @@ static void describe_ended(const struct tern_request *request, char *text, size_
 
 /* If no message of the context is outstanding, withdraw the receives without a message, and record the first failure
  * that the program has not asked for. */
-static tern_status retire(struct tern_ctx *ctx)
+tern_status tern_op_tagged_retire(struct tern_ctx *ctx)
 {
     bool alone, idle;
 
@@ -168,7 +168,7 @@ static tern_status retire(struct tern_ctx *ctx)
 }
 
 /* Describe what delays the closing of a context: the first active send, or else a fetch. */
-static void describe_active(const struct tern_ctx *ctx, char *text, size_t size)
+void tern_op_tagged_describe(const struct tern_ctx *ctx, char *text, size_t size)
 {
     EACH_REQUEST(request, ctx->tagged)
     {
@@ -198,7 +198,7 @@ static void request_close(struct tern_request *request)
         (void)tern_op_tagged_send_fin(request->source, unfetched, TERN_ERR_PEER); /* its sender waits for a FIN */
 }
 
-static void ctx_close(struct tern_ctx *ctx)
+void tern_op_tagged_release(struct tern_ctx *ctx)
 {
     EACH_REQUEST(request, ctx->tagged)
     {
@@ -213,10 +213,6 @@ static void ctx_close(struct tern_ctx *ctx)
     free(ctx->tagged);
     ctx->tagged = NULL;
 }
-
-const struct tern_ctx_tagged_ops tern_op_tagged_ops = {
-    .advance = advance, .retire = retire, .describe = describe_active, .close = ctx_close
-};
 
 /* ---- setup and shutdown ---- */
 

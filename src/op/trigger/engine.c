@@ -45,7 +45,7 @@ void tern_op_engine_free(struct tern_trigger *trigger)
 
     tern_base_list_remove(&trigger->all);
     free(trigger);
-    op->owner = NULL;
+    op->trigger = NULL;
     tern_core_op_drop(op);
 }
 
@@ -118,16 +118,14 @@ static void finish(struct tern_trigger *trigger, tern_status status)
                                       * counted */
 }
 
-/* ---- the owner of parked operations ---- */
+/* ---- parked operations (core/op.h) ---- */
 
-/* An outstanding operation has ended. */
-static void parked_ended(struct tern_op *op, tern_status status)
+void tern_op_parked_ended(struct tern_op *op, tern_status status)
 {
     finish(op->trigger, status);
 }
 
-/* The program has consumed the last event. */
-static void parked_release(struct tern_op *op)
+void tern_op_parked_release(struct tern_op *op)
 {
     struct tern_engine *engine = op->trigger->engine;
 
@@ -136,7 +134,7 @@ static void parked_release(struct tern_op *op)
     pthread_mutex_unlock(&engine->lock);
 }
 
-static void parked_describe(const struct tern_op *op, char *text, size_t size)
+void tern_op_parked_describe(const struct tern_op *op, char *text, size_t size)
 {
     if (__atomic_load_n(&op->trigger->state, __ATOMIC_RELAXED) == TERN_TRIGGER_ARMED)
         snprintf(text, size, "%s that waits for its counter to reach %llu", op->call,
@@ -144,10 +142,6 @@ static void parked_describe(const struct tern_op *op, char *text, size_t size)
     else
         snprintf(text, size, "%s that counts or was triggered", op->call);
 }
-
-const struct tern_op_owner tern_op_engine_owner = { .ended = parked_ended,
-                                                    .release = parked_release,
-                                                    .describe = parked_describe };
 
 /* ---- starting ---- */
 
@@ -248,7 +242,7 @@ void tern_op_engine_progress_in_handler(struct tern_engine *engine)
         tern_op_engine_progress(engine);
 }
 
-static void engine_progress(struct tern_ctx *ctx)
+void tern_op_engine_advance(struct tern_ctx *ctx)
 {
     struct tern_engine *engine = ctx->engine;
 
@@ -267,7 +261,7 @@ static void describe(const char *what, int rank, char *text, size_t size)
         snprintf(text, size, "%s to rank %d of the job, which counts or was triggered,", what, rank);
 }
 
-static void engine_describe(struct tern_ctx *ctx, char *text, size_t size)
+void tern_op_engine_describe(struct tern_ctx *ctx, char *text, size_t size)
 {
     struct tern_engine *engine = ctx->engine;
     const char         *what = NULL;
@@ -287,7 +281,7 @@ static void engine_describe(struct tern_ctx *ctx, char *text, size_t size)
     pthread_mutex_unlock(&engine->lock);
 }
 
-static tern_status engine_failed(struct tern_ctx *ctx, char *text, size_t size)
+tern_status tern_op_engine_failed(struct tern_ctx *ctx, char *text, size_t size)
 {
     struct tern_engine *engine = ctx->engine;
     tern_status         st;
@@ -301,7 +295,7 @@ static tern_status engine_failed(struct tern_ctx *ctx, char *text, size_t size)
     return st;
 }
 
-static void engine_close(struct tern_ctx *ctx)
+void tern_op_engine_close(struct tern_ctx *ctx)
 {
     struct tern_engine *engine = ctx->engine;
 
@@ -316,10 +310,6 @@ static void engine_close(struct tern_ctx *ctx)
     pthread_mutex_destroy(&engine->lock);
     free(engine);
 }
-
-const struct tern_ctx_engine_ops tern_op_engine_ops = {
-    .progress = engine_progress, .describe = engine_describe, .failed = engine_failed, .close = engine_close
-};
 
 tern_status tern_op_engine_open(struct tern_ctx *owner)
 {

@@ -65,17 +65,11 @@ static inline uint64_t tern_op_counter_failures(const struct tern_counter *count
     return atomic_load_explicit(&counter->failures, memory_order_acquire); /* pairs with count_failure() */
 }
 
-/* The context on which operations that ctx parks run. The context has an engine, because it has counters. */
-struct tern_ctx *tern_op_engine_ctx(const struct tern_ctx *ctx);
-
 /* Take ownership of an operation that is to start now or when its counter reaches its threshold, and fill the events of
- * opts. Returns TERN_AGAIN or an error if the operation is not accepted; then it has been freed. park is for operations
- * that are not transfers: rank is the rank of the job that they concern, or -1, and target the counter that they add
- * to, or NULL. */
-tern_status tern_op_engine_submit(struct tern_op *op, const tern_opts *opts);
+ * opts. Returns TERN_AGAIN or an error if the operation is not accepted; then it has been freed. rank is the rank of
+ * the job that the operation concerns, or -1, and target the counter that it adds to, or NULL. */
 tern_status tern_op_engine_park(struct tern_op *op, const tern_opts *opts, int rank, struct tern_counter *target);
-extern const struct tern_op_kind  tern_op_trigger_watch_kind; /* of an operation that is only an event of a counter */
-extern const struct tern_op_owner tern_op_engine_owner;       /* of all parked operations */
+extern const struct tern_op_kind tern_op_trigger_watch_kind; /* of an operation that is only an event of a counter */
 
 /* Add to a counter on behalf of an operation. The caller holds the lock. Returns TERN_ERR_RANGE if the sum would
  * overflow. */

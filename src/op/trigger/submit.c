@@ -10,11 +10,6 @@
 /* The maximum number of operations without a trigger that may wait for space; beyond it, submitting waits. */
 #define MOST_READY 256
 
-struct tern_ctx *tern_op_engine_ctx(const struct tern_ctx *ctx)
-{
-    return ctx->engine->ctx;
-}
-
 static bool is_full(const struct tern_engine *engine)
 {
     return TERN_UNLIKELY(tern_op_engine_waiting(engine) >= MOST_READY);
@@ -100,7 +95,7 @@ static struct tern_trigger *trigger_new(struct tern_op *op, const tern_opts *opt
 static tern_status refuse(struct tern_op *op, struct tern_trigger *trigger, tern_status status)
 {
     free(trigger);
-    op->owner = NULL;
+    op->trigger = NULL;
     tern_core_op_drop(op);
     return status;
 }
@@ -160,7 +155,6 @@ tern_status tern_op_engine_park(struct tern_op *op, const tern_opts *opts, int r
         return refuse(op, trigger, st);
     if (opts->when && !trigger->watch && (st = tern_op_helper_start()) < 0)
         return refuse(op, trigger, st);
-    op->owner = &tern_op_engine_owner;
     op->trigger = trigger;
     op->progress = trigger->engine->owner;
     op->events = tern_op_count_events(opts);
@@ -171,18 +165,13 @@ tern_status tern_op_engine_park(struct tern_op *op, const tern_opts *opts, int r
     return TERN_OK;
 }
 
-tern_status tern_op_engine_submit(struct tern_op *op, const tern_opts *opts)
-{
-    return tern_op_engine_park(op, opts, op->link.xfer.part->rank, NULL);
-}
-
 tern_status tern_op_engine_cancel(tern_event *event)
 {
     struct tern_op      *op = tern_core_event_op(event);
     struct tern_trigger *trigger = op->trigger;
     bool                 armed;
 
-    if (op->owner != &tern_op_engine_owner)
+    if (!trigger)
         return tern_base_fail(TERN_ERR_ARG, "tern_triggered_cancel: the event is not that of a triggered operation");
     pthread_mutex_lock(&trigger->engine->lock);
     armed = trigger->state == TERN_TRIGGER_ARMED;

@@ -5,7 +5,7 @@
 
 #include "core/region.h"
 #include "op/am/am.h"
-#include "op/contig.h"
+#include "op/start.h"
 #include "op/trigger/engine.h"
 
 /* ---- active messages ---- */
