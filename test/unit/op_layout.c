@@ -210,8 +210,8 @@ static void both_sides_go_together(void **state)
             near[d] = job_random(&seed) % 2 ? (ptrdiff_t)far[d] : (ptrdiff_t)(job_random(&seed) % 64) - 32;
         }
         assert_int_equal(tern_op_stride_make(&in, &s), TERN_STRIDE_FINE);
-        tern_op_layout_local(&sides[0], &s, 1000000, dim[0]);
-        tern_op_layout_remote(&sides[1], &s, 1000, dim[1]);
+        tern_op_layout_make(&sides[0], &s, false, 1000000, dim[0]);
+        tern_op_layout_make(&sides[1], &s, true, 1000, dim[1]);
         assert_true(sides[0].total == s.total && sides[1].total == s.total);
         for (uint64_t n = 0; n < s.total; n++) { /* byte by byte */
             tern_op_layout_run(&sides[0], &mark, &at[0]);

@@ -11,7 +11,7 @@ static void count_free(void *memory);
 
 /* clang-format off: the file under test is read with another free() */
 #define free count_free
-#include "op/shape/staged.c"
+#include "op/shape/packed.c"
 #undef free
 
 #include <setjmp.h>

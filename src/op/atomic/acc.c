@@ -1,7 +1,13 @@
-/* acc.c: accumulates by the initiator. See acc.h. */
+/* acc.c: adding the elements of an accumulate, directly and at the target of an RPC. See acc.h. */
 #include "op/atomic/acc.h"
 
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/float.h"
+#include "base/read_once.h"
 #include "base/simd.h"
+#include "boot/robust_lock.h"
 #include "core/job.h"
 
 #define HOLD \
@@ -10,14 +16,23 @@
 
 /* ---- under the accumulate locks ---- */
 
-struct tern_acc_adding tern_op_acc_begin(const struct tern_acc_op *sum)
+/* The state of additions to the memory of one rank, between acc_begin() and acc_end(). */
+struct adding {
+    const struct tern_acc_op *sum;
+    tern_acc_kernel          *loop;
+    size_t                    element;
+    struct tern_robust_lock  *held; /* the lock held; NULL: none */
+    size_t                    left; /* work until the lock is released for a moment */
+};
+
+static struct adding acc_begin(const struct tern_acc_op *sum)
 {
-    return (struct tern_acc_adding){ .sum = sum,
-                                     .loop = tern_op_acc_kernel(sum, tern_base_simd_wide()),
-                                     .element = tern_acc_op_bytes(sum->type) };
+    return (struct adding){ .sum = sum,
+                            .loop = tern_op_acc_kernel(sum, tern_base_simd_wide()),
+                            .element = tern_acc_op_bytes(sum->type) };
 }
 
-void tern_op_acc_end(struct tern_acc_adding *a)
+static void acc_end(struct adding *a)
 {
     if (a->held)
         tern_boot_robust_unlock(a->held);
@@ -35,13 +50,13 @@ static struct tern_robust_lock *lock_of(struct tern_segment *segment, uint64_t o
 
 /* Hold the lock of the block for this amount of work. Releases the lock of another block, or a lock held for too
  * long. */
-static void hold(struct tern_acc_adding *a, uint64_t origin, size_t len)
+static void hold(struct adding *a, uint64_t origin, size_t len)
 {
     struct tern_segment     *segment = tern_job.boot.segment;
     struct tern_robust_lock *lock = lock_of(segment, origin);
 
     if (lock != a->held || a->left < len + PIECE) {
-        tern_op_acc_end(a);
+        acc_end(a);
         tern_boot_robust_lock(segment, lock, tern_job.boot.rank);
         a->held = lock;
         a->left = HOLD;
@@ -50,7 +65,7 @@ static void hold(struct tern_acc_adding *a, uint64_t origin, size_t len)
 }
 
 /* Number of bytes of the elements that begin in the same block as the first. */
-static size_t in_block(const struct tern_acc_adding *a, uint64_t origin, size_t len)
+static size_t in_block(const struct adding *a, uint64_t origin, size_t len)
 {
     size_t rest = TERN_ACC_BLOCK - origin % TERN_ACC_BLOCK;
 
@@ -58,7 +73,8 @@ static size_t in_block(const struct tern_acc_adding *a, uint64_t origin, size_t 
     return len < rest ? len : rest;
 }
 
-void tern_op_acc_add(struct tern_acc_adding *a, unsigned char *to, uint64_t origin, unsigned char *from, size_t len)
+/* Add len bytes of elements at `from` to those at `to`. `origin` is the part's origin plus the offset in the part. */
+static void acc_add(struct adding *a, unsigned char *to, uint64_t origin, unsigned char *from, size_t len)
 {
     while (len > 0) {
         size_t n = in_block(a, origin, len);
@@ -76,7 +92,7 @@ void tern_op_acc_add(struct tern_acc_adding *a, unsigned char *to, uint64_t orig
 
 /* A shape that is added to a part that loads and stores reach. */
 struct direct {
-    struct tern_acc_adding   adding; /* must be first */
+    struct adding            adding; /* must be first */
     const struct tern_shape *shape;
 };
 
@@ -84,7 +100,7 @@ static void add(struct direct *d, uint64_t local, uint64_t remote, size_t len)
 {
     const struct tern_link_part *part = d->shape->part;
 
-    tern_op_acc_add(&d->adding, part->base + remote, part->origin + remote, (unsigned char *)(uintptr_t)local, len);
+    acc_add(&d->adding, part->base + remote, part->origin + remote, (unsigned char *)(uintptr_t)local, len);
 }
 
 static void add_box(struct direct *d, unsigned dims, uint64_t local, uint64_t remote)
@@ -112,36 +128,16 @@ static void add_indexed(struct direct *d)
         add(d, local[i], remote[i], d->shape->local.run);
 }
 
-/* A position in a list: the rest of the current entry. */
-struct cursor {
-    const struct tern_layout *side;
-    uint64_t                  index, at, left;
-};
-
-static inline void cursor_fill(struct cursor *c)
-{
-    for (; c->left == 0; c->index++) { /* skip empty entries */
-        const struct tern_layout_extent *e = (const struct tern_layout_extent *)c->side->list + c->index;
-        bool                             vector = c->side->kind == TERN_LAYOUT_VECTOR;
-
-        c->at = vector ? e->at : ((const tern_layout_offset *)c->side->list)[c->index];
-        c->left = vector ? e->len : c->side->run;
-    }
-}
-
 /* Add lists whose entries have different lengths on the two sides. */
 static void add_lists(struct direct *d)
 {
-    struct cursor local = { .side = &d->shape->local }, remote = { .side = &d->shape->remote };
-    uint64_t      n;
+    struct tern_layout_reader local = { .side = &d->shape->local }, remote = { .side = &d->shape->remote };
+    uint64_t                  n;
 
     for (uint64_t left = d->shape->total; left > 0; left -= n) {
-        cursor_fill(&local);
-        cursor_fill(&remote);
-        n = local.left < remote.left ? local.left : remote.left;
+        n = tern_op_layout_read(&local, &remote);
         add(d, local.at, remote.at, n);
-        local.at += n, local.left -= n;
-        remote.at += n, remote.left -= n;
+        tern_op_layout_take(&local, &remote, n);
     }
 }
 
@@ -160,7 +156,7 @@ static void add_pieces(struct direct *d)
 void tern_op_acc_direct(const struct tern_shape *shape)
 {
     const struct tern_stride *s = shape->stride;
-    struct direct             d = { tern_op_acc_begin(&shape->acc), shape };
+    struct direct             d = { acc_begin(&shape->acc), shape };
 
     /* release: this thread's earlier stores before the sums. Pairs with the acquire fence after a peer's get. */
     atomic_thread_fence(memory_order_release);
@@ -172,7 +168,98 @@ void tern_op_acc_direct(const struct tern_shape *shape)
         add_lists(&d);
     else
         add_pieces(&d);
-    tern_op_acc_end(&d.adding);
+    acc_end(&d.adding);
     /* acq_rel: the sums before this thread's later loads and stores. Pairs with the same fences in the peer. */
     atomic_thread_fence(memory_order_acq_rel);
+}
+
+/* ---- delayed by chaos ---- */
+
+static void acc_now(const struct tern_xfer *xfer, unsigned char *there)
+{
+    const struct tern_multi *m = xfer->local;
+
+    (void)there; /* only the first of many offsets */
+    tern_op_acc_direct(&m->shape);
+}
+
+static tern_status acc_visit(struct tern_multi *m, struct tern_op *transfer, struct tern_shape_cursors *cursors)
+{
+    const struct tern_link_part *part = m->shape.part;
+    struct tern_xfer             xfer = m->op.link.xfer;
+
+    xfer.local = m;
+    xfer.visit = acc_now;
+    transfer->link.xfer = xfer;
+    cursors->local.at = cursors->remote.at = m->shape.total;
+    return part->path->start(m->op.ctx->lane[part->link], &xfer, &transfer->link);
+}
+
+const struct tern_multi_method tern_op_method_acc_visit = { .most = 1, .start = acc_visit };
+
+/* ---- target ---- */
+
+/* Whether an address and a length are those of whole elements. */
+static bool is_whole(const struct adding *a, const unsigned char *place, uint64_t len)
+{
+    return (uintptr_t)place % tern_acc_op_align(a->sum->type) == 0 && len % a->element == 0;
+}
+
+/* Add the operands. Returns false if a piece does not lie in the memory or splits an element; everything before that
+ * piece has been added. */
+static bool add_all(struct adding *a, const struct tern_target_mem *target, struct tern_op_rpc_request *r,
+                    unsigned char *from)
+{
+    for (uint64_t left = r->len; left > 0;) {
+        uint64_t where = 0, n = tern_op_layout_run(&r->layout, &r->cursor, &where);
+
+        n = n < left ? n : left;
+        if (n == 0 || !tern_base_covers(target->size, where, n) || !is_whole(a, target->base + where, n))
+            return false;
+        acc_add(a, target->base + where, target->origin + where, from, n);
+        tern_op_layout_skip(&r->layout, &r->cursor, n);
+        from += n;
+        left -= n;
+    }
+    return true;
+}
+
+/* Decode a request. Returns false if it is not valid. */
+static bool decode(const struct tern_target_mem *target, const unsigned char *bytes, size_t len,
+                   struct tern_acc_op *sum, struct tern_op_rpc_request *r)
+{
+    struct wire_acc head;
+
+    if (len < sizeof(head))
+        return false;
+    tern_base_copy_once(&head, bytes, sizeof(head));
+    *sum = head.sum;
+    return sum->type < TERN_TYPES && sum->fetch <= 1 && sum->plain <= 1 &&
+           tern_op_rpc_decode(bytes + sizeof(head), len - sizeof(head), target->size, r) && r->verb == WIRE_PUT;
+}
+
+tern_status tern_op_acc_rpc(const struct tern_target_mem *target, const unsigned char *request, size_t len,
+                            unsigned char *response, size_t room, size_t *response_len)
+{
+    struct tern_acc_op         sum;
+    struct tern_op_rpc_request r;
+    struct adding              a;
+    unsigned char             *from;
+    uint64_t                   mode;
+    bool                       done;
+
+    if (!decode(target, request, len, &sum, &r) || (sum.fetch && r.len > room) || !tern_op_rpc_mem_present(target, &r))
+        return TERN_ERR_LINK;
+    from = (unsigned char *)(uintptr_t)r.payload; /* only written if it is the response */
+    if (sum.fetch) {
+        memcpy(response, r.payload, r.len);
+        from = response;
+        *response_len = r.len;
+    }
+    a = acc_begin(&sum);
+    mode = tern_base_float_enter();
+    done = add_all(&a, target, &r, from);
+    tern_base_float_leave(mode);
+    acc_end(&a);
+    return done ? TERN_OK : TERN_ERR_LINK;
 }

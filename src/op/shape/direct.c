@@ -68,34 +68,6 @@ static void copy_indexed(const struct tern_shape *shape)
     }
 }
 
-/* A list, and the rest of its current entry. */
-struct reader {
-    const struct tern_layout *side;
-    uint64_t                  next, at, left;
-};
-
-/* Advance to an entry that is not empty. The caller guarantees that there is one. */
-static inline void read_on(struct reader *r)
-{
-    while (r->left == 0) {
-        if (r->side->kind == TERN_LAYOUT_INDEXED) {
-            r->at = ((const tern_layout_offset *)r->side->list)[r->next++];
-            r->left = r->side->run;
-        } else {
-            const struct tern_layout_extent *entry = (const struct tern_layout_extent *)r->side->list + r->next++;
-
-            r->at = entry->at;
-            r->left = entry->len;
-        }
-    }
-}
-
-static inline void take(struct reader *r, uint64_t len)
-{
-    r->at += len;
-    r->left -= len;
-}
-
 /* Copy the entries of two vectors from index i on, as long as all of them have the given length. Returns the first
  * index that is not copied. */
 static inline __attribute__((always_inline)) uint64_t copy_stretch(const struct tern_shape *shape, uint64_t i,
@@ -144,21 +116,18 @@ static uint64_t copy_alike(const struct tern_shape *shape, uint64_t *left)
 /* Copy between lists whose entries have any lengths. */
 static void copy_lists(const struct tern_shape *shape)
 {
-    uint64_t       left = shape->total, len;
-    uint64_t       first = shape->local.kind == TERN_LAYOUT_VECTOR ? copy_alike(shape, &left) : 0;
-    struct reader  local = { &shape->local, first, 0, 0 }, remote = { &shape->remote, first, 0, 0 };
-    unsigned char *base = shape->part->base;
+    uint64_t                  left = shape->total, len;
+    uint64_t                  first = shape->local.kind == TERN_LAYOUT_VECTOR ? copy_alike(shape, &left) : 0;
+    struct tern_layout_reader local = { &shape->local, first, 0, 0 }, remote = { &shape->remote, first, 0, 0 };
+    unsigned char            *base = shape->part->base;
 
     for (; left > 0; left -= len) {
-        read_on(&local);
-        read_on(&remote);
-        len = local.left < remote.left ? local.left : remote.left;
+        len = tern_op_layout_read(&local, &remote);
         if (shape->get)
             tern_op_move(local_address(local.at), base + remote.at, len);
         else
             tern_op_move(base + remote.at, local_address(local.at), len);
-        take(&local, len);
-        take(&remote, len);
+        tern_op_layout_take(&local, &remote, len);
     }
 }
 

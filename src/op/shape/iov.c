@@ -8,7 +8,7 @@
  */
 #include <tern/rma.h>
 
-#include "op/shape/multi.h"
+#include "op/shape/shape.h"
 
 #define LONG 65536u   /* bytes; a piece of this length is transferred alone */
 #define GATHERED 512u /* maximum number of collected pieces */

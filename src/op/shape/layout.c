@@ -26,28 +26,16 @@ static void add_dim(struct tern_layout *side, struct tern_layout_dim *dim, uint6
         dim[side->dims++] = (struct tern_layout_dim){ count, step };
 }
 
-static void begin(struct tern_layout *side, const struct tern_stride *s, uint64_t first,
-                  const struct tern_layout_dim *dim)
+void tern_op_layout_make(struct tern_layout *side, const struct tern_stride *s, bool remote, uint64_t first,
+                         struct tern_layout_dim *dim)
 {
-    *side = (struct tern_layout){
-        .kind = TERN_LAYOUT_STRIDED, .total = s->total, .run = s->run, .first = first, .dim = dim
-    };
-}
-
-void tern_op_layout_local(struct tern_layout *side, const struct tern_stride *s, uint64_t first,
-                          struct tern_layout_dim *dim)
-{
-    begin(side, s, first + (uint64_t)s->local, dim);
+    *side = (struct tern_layout){ .kind = TERN_LAYOUT_STRIDED,
+                                  .total = s->total,
+                                  .run = s->run,
+                                  .first = first + (uint64_t)(remote ? s->remote : s->local),
+                                  .dim = dim };
     for (unsigned i = 0; i < s->dims; i++)
-        add_dim(side, dim, s->dim[i].count, s->dim[i].local);
-}
-
-void tern_op_layout_remote(struct tern_layout *side, const struct tern_stride *s, uint64_t first,
-                           struct tern_layout_dim *dim)
-{
-    begin(side, s, first + (uint64_t)s->remote, dim);
-    for (unsigned i = 0; i < s->dims; i++)
-        add_dim(side, dim, s->dim[i].count, s->dim[i].remote);
+        add_dim(side, dim, s->dim[i].count, remote ? s->dim[i].remote : s->dim[i].local);
 }
 
 bool tern_op_layout_valid(const struct tern_layout *side, uint64_t size)

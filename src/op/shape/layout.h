@@ -62,13 +62,11 @@ static inline size_t tern_op_layout_list_bytes(const struct tern_layout *side)
     }
 }
 
-/* Make the local or the remote layout of an optimized stride. Dimensions are folded once more where this side alone
- * permits it. `first` is the offset of the first point of the input. `dim` is storage for as many dimensions as the
- * stride has. */
-void tern_op_layout_local(struct tern_layout *side, const struct tern_stride *stride, uint64_t first,
-                          struct tern_layout_dim *dim);
-void tern_op_layout_remote(struct tern_layout *side, const struct tern_stride *stride, uint64_t first,
-                           struct tern_layout_dim *dim);
+/* Make the local or (remote) the remote layout of an optimized stride. Dimensions are folded once more where this side
+ * alone permits it. `first` is the offset of the first point of the input. `dim` is storage for as many dimensions as
+ * the stride has. */
+void tern_op_layout_make(struct tern_layout *side, const struct tern_stride *stride, bool remote, uint64_t first,
+                         struct tern_layout_dim *dim);
 
 /* Whether a strided layout from an untrusted source is valid: its bytes add up to total, and all of them lie within
  * size. */
@@ -87,3 +85,41 @@ bool tern_op_layout_pack(const struct tern_layout *side, const struct tern_layou
                          struct tern_cursor *cursor, uint64_t len, unsigned char *buffer);
 bool tern_op_layout_unpack(const struct tern_layout *side, const struct tern_layout_memory *memory,
                            struct tern_cursor *cursor, uint64_t len, const unsigned char *buffer);
+
+/* A list, and the rest of its current entry: for loops along two lists whose entries have different lengths. */
+struct tern_layout_reader {
+    const struct tern_layout *side;
+    uint64_t                  next, at, left;
+};
+
+/* Advance to an entry that is not empty. The caller guarantees that there is one. */
+static inline void tern_op_layout_read_on(struct tern_layout_reader *r)
+{
+    while (r->left == 0) {
+        if (r->side->kind == TERN_LAYOUT_INDEXED) {
+            r->at = ((const tern_layout_offset *)r->side->list)[r->next++];
+            r->left = r->side->run;
+        } else {
+            const struct tern_layout_extent *entry = (const struct tern_layout_extent *)r->side->list + r->next++;
+
+            r->at = entry->at;
+            r->left = entry->len;
+        }
+    }
+}
+
+/* Find the next bytes of two lists that are contiguous in both, and return their number; take advances past them. */
+static inline uint64_t tern_op_layout_read(struct tern_layout_reader *a, struct tern_layout_reader *b)
+{
+    tern_op_layout_read_on(a);
+    tern_op_layout_read_on(b);
+    return a->left < b->left ? a->left : b->left;
+}
+
+static inline void tern_op_layout_take(struct tern_layout_reader *a, struct tern_layout_reader *b, uint64_t len)
+{
+    a->at += len;
+    a->left -= len;
+    b->at += len;
+    b->left -= len;
+}

@@ -1,17 +1,19 @@
-/* shape.c: choosing the method for a noncontiguous transfer. See shape.h. */
+/* shape.c: choosing the method for a noncontiguous transfer, and keeping its transfers in flight. See shape.h. */
 #include "op/shape/shape.h"
 
+#include <string.h>
+
 #include "base/options.h"
+#include "core/job.h"
 #include "op/atomic/acc.h"
-#include "op/shape/multi.h"
 
 void tern_op_shape_layouts(struct tern_shape *shape, struct tern_layout_dim *local_dim,
                            struct tern_layout_dim *remote_dim)
 {
     if (!shape->stride)
         return;
-    tern_op_layout_local(&shape->local, shape->stride, shape->local_first, local_dim);
-    tern_op_layout_remote(&shape->remote, shape->stride, shape->remote_first, remote_dim);
+    tern_op_layout_make(&shape->local, shape->stride, false, shape->local_first, local_dim);
+    tern_op_layout_make(&shape->remote, shape->stride, true, shape->remote_first, remote_dim);
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -42,6 +44,199 @@ struct tern_link_iov tern_op_shape_piece(const struct tern_shape *shape, struct 
     return (struct tern_link_iov){ .offset = remote, .local = (void *)(uintptr_t)local, .len = (size_t)len };
 }
 
+/* ---- keeping the transfers of one operation in flight ---- */
+
+/* Count the bytes of a transfer, once, as copied: their source may be overwritten. */
+static void count_copied(struct tern_multi *m, struct tern_op *transfer)
+{
+    if (!transfer->done)
+        m->op.link.copied += transfer->link.xfer.len;
+    transfer->done = true;
+}
+
+static tern_status start_one(struct tern_multi *m)
+{
+    struct tern_op           *transfer = tern_core_op_new(m->op.ctx, m->op.kind, m->op.call);
+    struct tern_shape_cursors cursors = m->cursors;
+    tern_status               st;
+
+    if (!transfer)
+        return tern_base_fail(TERN_ERR_NOMEM, "%s: out of memory for another outstanding transfer", m->op.call);
+    transfer->parent = &m->op;
+    st = m->method->start(m, transfer, &cursors);
+    if (st == TERN_OK || st == TERN_PENDING)
+        m->cursors = cursors;
+    if (st == TERN_OK ||
+        (st == TERN_PENDING && (m->method->copies_source || transfer->link.copied == transfer->link.xfer.len)))
+        count_copied(m, transfer);
+    if (st == TERN_PENDING) {
+        tern_base_list_push(&m->transfers, &transfer->node);
+        m->in_flight++;
+    } else {
+        tern_core_op_drop(transfer);
+    }
+    return st;
+}
+
+static void multi_ended(struct tern_op *op, struct tern_op *transfer, tern_status status)
+{
+    struct tern_multi *m = (struct tern_multi *)op;
+
+    if (m->method->ended)
+        m->method->ended(m, transfer, status);
+    count_copied(m, transfer);
+    tern_base_list_remove(&transfer->node);
+    m->in_flight--;
+    if (status < 0 && m->status == TERN_OK)
+        m->status = status;
+    m->stopped |= status < 0;
+}
+
+static void multi_advance(struct tern_op *op)
+{
+    struct tern_multi *m = (struct tern_multi *)op;
+    tern_status        st = TERN_OK;
+
+    while (!m->stopped && st != TERN_AGAIN && m->cursors.remote.at < m->shape.total && m->in_flight < m->method->most) {
+        st = start_one(m);
+        m->status = st < 0 ? st : m->status;
+        m->stopped = st < 0;
+    }
+    if (m->in_flight == 0 && (m->stopped || m->cursors.remote.at == m->shape.total))
+        tern_core_op_complete(op, m->status);
+}
+
+static void multi_cancel(struct tern_op *op)
+{
+    struct tern_multi *m = (struct tern_multi *)op;
+
+    m->stopped = true;
+    TERN_LIST_EACH(struct tern_op, transfer, &m->transfers, node)
+        tern_core_op_cancel_transfer(transfer);
+}
+
+/* Start the first transfer; the context starts the others when it advances the operation. */
+static tern_status multi_start(struct tern_op *op)
+{
+    tern_status st = start_one((struct tern_multi *)op);
+
+    return st == TERN_OK ? TERN_PENDING : st;
+}
+
+static const struct tern_op_kind several = {
+    .start = multi_start, .advance = multi_advance, .ended = multi_ended, .cancel = multi_cancel
+};
+
+static tern_status whole_start(struct tern_op *op)
+{
+    struct tern_multi *m = (struct tern_multi *)op;
+
+    return m->method->start(m, op, &m->cursors);
+}
+
+static const struct tern_op_kind at_once = { .start = whole_start };
+
+/* ---- creation ---- */
+
+static void multi_init(struct tern_multi *m, const struct tern_shape *shape, const struct tern_multi_method *method)
+{
+    m->method = method;
+    m->shape = *shape;
+    m->cursors = (struct tern_shape_cursors){ { 0, 0, 0 }, { 0, 0, 0 } };
+    tern_base_list_init(&m->transfers);
+    m->in_flight = 0;
+    m->stopped = false;
+    m->status = TERN_OK;
+    m->op.instant = method->most == 0;
+    m->op.needs_target = shape->accumulates && !shape->part->base;
+    m->op.link.xfer = (struct tern_xfer){ .part = shape->part,
+                                          .len = shape->total,
+                                          .get = shape->accumulates ? shape->acc.fetch : shape->get,
+                                          .what = shape->accumulates ? "accumulate" : NULL };
+}
+
+/* Copy the list, which belongs to the application. Returns the end of the copy. */
+static unsigned char *keep_list(struct tern_layout *layout, unsigned char *buf)
+{
+    size_t bytes = tern_op_layout_list_bytes(layout);
+
+    memcpy(buf, layout->list, bytes);
+    layout->list = buf;
+    return buf + bytes;
+}
+
+/* Copy what the shape points to: it belongs to the application or to the public call. A stride becomes two layouts,
+ * unless the operation is executed at once, when it starts. */
+static void keep_description(struct tern_multi *m, unsigned char *buf)
+{
+    struct tern_shape        *shape = &m->shape;
+    const struct tern_stride *stride = shape->stride;
+
+    if (!stride) {
+        keep_list(&shape->remote, keep_list(&shape->local, buf));
+    } else if (m->op.instant) {
+        memcpy(buf, stride, tern_op_stride_bytes(stride));
+        shape->stride = (const struct tern_stride *)(const void *)buf;
+    } else {
+        struct tern_layout_dim *dim = (struct tern_layout_dim *)(void *)buf;
+
+        tern_op_shape_layouts(shape, dim, dim + stride->dims);
+        shape->stride = NULL;
+    }
+}
+
+static struct tern_multi *multi_new(struct tern_ctx *ctx, const struct tern_shape *shape,
+                                    const struct tern_multi_method *method, const tern_opts *opts, const char *call)
+{
+    const struct tern_stride *stride = shape->stride;
+    size_t more = !stride ? tern_op_layout_list_bytes(&shape->local) + tern_op_layout_list_bytes(&shape->remote)
+                  : method->most == 0 ? tern_op_stride_bytes(stride)
+                                      : 2 * stride->dims * sizeof(struct tern_layout_dim);
+    struct tern_multi *m = tern_op_new(ctx, sizeof(*m) + more, method->most == 0 ? &at_once : &several, opts, call);
+
+    if (!m)
+        return NULL;
+    multi_init(m, shape, method);
+    keep_description(m, (unsigned char *)(m + 1));
+    return m;
+}
+
+/* Execute the shape by the method, as opts says. */
+static tern_status multi_go(struct tern_ctx *ctx, const struct tern_shape *shape,
+                            const struct tern_multi_method *method, const tern_opts *opts, const char *call)
+{
+    struct tern_multi now, *m = &now;
+
+    if (method->most == 0 && !tern_op_is_parked(opts)) {
+        tern_core_op_init(&m->op, ctx, &at_once, call);
+        multi_init(m, shape, method);
+    } else if (!(m = multi_new(ctx, shape, method, opts, call))) {
+        return TERN_ERR_NOMEM;
+    }
+    if (method->most > 0) /* for reports */
+        tern_op_layout_run(&m->shape.remote, &m->cursors.remote, &m->op.link.xfer.offset);
+    tern_op_then_notify(&m->op, shape->part, shape->total, opts);
+    return tern_op_go(&m->op, opts);
+}
+
+/* ---- the method "pieces": each contiguous piece is a transfer with a record of its own ---- */
+
+static tern_status piece_start(struct tern_multi *m, struct tern_op *transfer, struct tern_shape_cursors *cursors)
+{
+    const struct tern_link_part *part = m->shape.part;
+    struct tern_link_iov         piece = tern_op_shape_piece(&m->shape, cursors, UINT64_MAX);
+    struct tern_xfer             xfer = {
+                    .part = part, .offset = piece.offset, .local = piece.local, .len = piece.len, .get = m->shape.get
+    };
+
+    transfer->link.xfer = xfer;
+    return part->path->start(m->op.ctx->lane[part->link], &xfer, &transfer->link);
+}
+
+static const struct tern_multi_method method_pieces = { .most = 16, .start = piece_start };
+
+/* ---- the choice of the method ---- */
+
 /* Whether loads and stores reach the part. */
 static inline bool is_direct(const struct tern_link_part *part)
 {
@@ -63,7 +258,7 @@ static tern_status direct_start(struct tern_multi *m, struct tern_op *op, struct
     return TERN_OK;
 }
 
-const struct tern_multi_method tern_op_method_direct = { .start = direct_start };
+static const struct tern_multi_method method_direct = { .start = direct_start };
 
 /* The length of a contiguous run; the average for lists. */
 static uint64_t run_of(const struct tern_layout *side)
@@ -81,10 +276,10 @@ static const struct tern_multi_method *choose_by_length(struct tern_shape *shape
     local = run_of(&shape->local);
     remote = run_of(&shape->remote);
     if ((local > tern_opt.pack && remote > tern_opt.pack) || (local == shape->total && remote == shape->total))
-        return &tern_op_method_pieces;
+        return &method_pieces;
     if (remote > tern_opt.pack || remote == shape->total)
         return &tern_op_method_staged;
-    return shape->part->path->prefers_packing ? &tern_op_method_packed : &tern_op_method_pieces;
+    return shape->part->path->prefers_packing ? &tern_op_method_packed : &method_pieces;
 }
 
 static const struct tern_multi_method *choose(struct tern_shape *shape)
@@ -92,9 +287,9 @@ static const struct tern_multi_method *choose(struct tern_shape *shape)
     const struct tern_link_path *path = shape->part->path;
 
     if (is_direct(shape->part))
-        return &tern_op_method_direct;
+        return &method_direct;
     if (shape->accumulates) /* chaos delays direct access */
-        return shape->part->base ? &tern_op_method_acc_visit : &tern_op_method_acc;
+        return shape->part->base ? &tern_op_method_acc_visit : &tern_op_method_packed;
     return path->instant && path->iov ? &tern_op_method_iov : choose_by_length(shape);
 }
 
@@ -102,7 +297,7 @@ tern_status tern_op_shape(struct tern_ctx *ctx, struct tern_shape *shape, const 
 {
     if (TERN_UNLIKELY(!is_direct(shape->part) || (opts->flags & TERN_NOTIFY) || tern_op_is_parked(opts) ||
                       tern_core_ctx_must_follow(ctx, shape->part->rank)))
-        return tern_op_multi_go(ctx, shape, choose(shape), opts, call);
+        return multi_go(ctx, shape, choose(shape), opts, call);
     do_direct(shape);
     tern_op_no_events(opts);
     return TERN_OK;

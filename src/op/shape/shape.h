@@ -1,22 +1,23 @@
-/* shape.h: how a noncontiguous transfer is executed. Accumulates have methods of their own (op/atomic/acc.h).
+/* shape.h: how a noncontiguous transfer is executed. Most methods make several transfers, and keep some
+ * of them in flight at a time. Accumulates are direct or packed (op/atomic/acc.h).
  *
  * The methods, and when each of them is used:
  *   direct   loads and stores reach the part: the copy loops transfer the data within the call (direct.c)
  *   iov      the path is instant and accepts lists of extents (iov.c)
  *   staged   the pieces are small, but the remote side is contiguous in long runs: each run is one transfer from or to
- *            a local buffer (staged.c)
+ *            a local buffer (packed.c)
  *   packed   the pieces are small, and the target serves RPCs: one side packs the pieces into a message and the other
  *            side unpacks them; several requests are outstanding (packed.c, op/rpc_serve.c)
- *   pieces   everything else: each contiguous piece is a transfer of its own, several in flight (pieces.c)
+ *   pieces   everything else: each contiguous piece is a transfer of its own, several in flight (shape.c)
  */
 #pragma once
 
 #include <tern/rma.h>
 
-#include "core/context.h"
+#include "op/atomic/acc_kernels.h"
 #include "op/shape/layout.h"
 #include "op/shape/stride.h"
-#include "op/atomic/acc_kernels.h"
+#include "op/start.h"
 
 /* A checked transfer or accumulate. The local side is memory of this process, the remote side is memory of the part. */
 struct tern_shape {
@@ -50,3 +51,31 @@ struct tern_link_iov tern_op_shape_piece(const struct tern_shape *shape, struct 
 
 /* direct.c: copy the data within the call. */
 void tern_op_direct(const struct tern_shape *shape);
+
+struct tern_multi;
+
+/* How an operation is executed. */
+struct tern_multi_method {
+    unsigned most;          /* maximum number of transfers in flight; 0: the start executes the whole operation */
+    bool     copies_source; /* the source of a put may be overwritten once its transfer has started */
+    /* Start the next transfer, using the given operation, at the cursors, and advance the cursors. Returns the same
+     * values as the start function of a path. On return, link.xfer.len of the transfer is its number of bytes; for a
+     * put, link.copied is the number of bytes whose source may be overwritten. */
+    tern_status (*start)(struct tern_multi *multi, struct tern_op *transfer, struct tern_shape_cursors *cursors);
+    /* A transfer that was pending has ended. NULL: nothing to do. */
+    void (*ended)(struct tern_multi *multi, struct tern_op *transfer, tern_status status);
+};
+
+extern const struct tern_multi_method tern_op_method_iov, tern_op_method_packed, tern_op_method_staged;
+
+/* An operation on noncontiguous data. */
+struct tern_multi {
+    struct tern_op                  op; /* must be first */
+    const struct tern_multi_method *method;
+    struct tern_shape               shape;     /* if several transfers are made, with layouts and lists of its own */
+    struct tern_shape_cursors       cursors;   /* end of the transfers started so far */
+    struct tern_list                transfers; /* transfers in flight */
+    unsigned                        in_flight; /* number of transfers in flight */
+    bool                            stopped;   /* start no more transfers */
+    tern_status                     status;    /* the first error */
+};
