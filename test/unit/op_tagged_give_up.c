@@ -7,7 +7,7 @@
 /* clang-format off: the file under test comes before cmocka.h, which takes one of its names */
 #define tern_op_engine_open refuse_engine
 #define tern_op_tagged_send_fin hear_of
-#include "op/tagged/protocol.c"
+#include "op/tagged/rndv.c"
 #undef tern_op_engine_open
 #undef tern_op_tagged_send_fin
 

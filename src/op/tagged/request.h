@@ -3,7 +3,7 @@
  *
  * A request is what the program holds: two cache lines, with which a short message is matched and reported. A send that
  * is queued or waits for a FIN, and a matched receive whose sender waits for a FIN, also have an operation (struct
- * tern_tagged_op), which has the protocol of the message and the state of that protocol. The operation is freed when
+ * tern_tagged_op), which has the state of the protocol. The operation is freed when
  * the message is complete.
  */
 #pragma once
@@ -77,30 +77,31 @@ _Static_assert(offsetof(struct tern_request, kind) - offsetof(struct tern_reques
 /* A send or a matched receive that did not complete at once. The context's thread advances a queued send, the
  * delivering thread a send that waits for a FIN, and the thread that holds the engine's lock a matched receive. */
 struct tern_tagged_op {
-    struct tern_list                   node;    /* in a list of the context (queue, matched), or unused */
-    struct tern_request               *request; /* NULL: unused */
-    const struct tern_tagged_protocol *protocol;
-    uint32_t                           index, use; /* position in the table of operations, and number of uses */
-    uint64_t                           id;         /* identifies the send in its FIN; 0: the send waits for no FIN */
-    struct tern_mem_handle             handle;     /* of the sender's memory; size 0: nothing is exposed or to be
+    struct tern_list                 node;       /* in a list of the context (queue, matched), or unused */
+    struct tern_request             *request;    /* NULL: unused */
+    uint8_t                          kind;       /* of a send: enum wire_tagged_kind */
+    const struct tern_tagged_method *method;     /* of a matched receive */
+    uint32_t                         index, use; /* position in the table of operations, and number of uses */
+    uint64_t                         id;         /* identifies the send in its FIN; 0: the send waits for no FIN */
+    struct tern_mem_handle           handle;     /* of the sender's memory; size 0: nothing is exposed or to be
                                                     * fetched */
-    bool                               queued;     /* a send that has not been handed to the link */
+    bool                             queued;     /* a send that has not been handed to the link */
     /* Fields of a receive whose data is fetched. */
-    bool                               attached;
-    uint64_t                           fetched;   /* bytes that came with the RTS or were requested by gets */
-    uint64_t                           want;      /* total number of bytes to receive */
-    uint64_t                           chunk;     /* bytes per get */
-    uint64_t                           begin;     /* offset of the message in the part */
-    uint32_t                           in_flight; /* gets that have not landed */
-    struct tern_link_part              part;
-    struct tern_op                     fetch; /* on the engine's context */
+    bool                             attached;
+    uint64_t                         fetched;   /* bytes that came with the RTS or were requested by gets */
+    uint64_t                         want;      /* total number of bytes to receive */
+    uint64_t                         chunk;     /* bytes per get */
+    uint64_t                         begin;     /* offset of the message in the part */
+    uint32_t                         in_flight; /* gets that have not landed */
+    struct tern_link_part            part;
+    struct tern_op                   fetch; /* on the engine's context */
     /* Fields of a receive whose copy is split with the sender (rndv_assist.c). */
-    struct tern_work_split            *split;         /* NULL: the sender does not copy */
-    uint64_t                           opened, taken; /* pieces: opened to both sides, and taken by this rank */
-    bool                               assist_sent;   /* the ASSIST has been sent */
-    bool                               stored;        /* the sender reaches the buffer by stores, so the copy is left to
+    struct tern_work_split          *split;         /* NULL: the sender does not copy */
+    uint64_t                         opened, taken; /* pieces: opened to both sides, and taken by this rank */
+    bool                             assist_sent;   /* the ASSIST has been sent */
+    bool                             stored;        /* the sender reaches the buffer by stores, so the copy is left to
                                                        * the sender while it makes progress */
-    uint64_t                           seen;          /* if stored: what the sender had left at the last poll */
+    uint64_t                         seen;          /* if stored: what the sender had left at the last poll */
 };
 
 /* The state of a context for messages with one peer. */

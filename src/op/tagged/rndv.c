@@ -1,20 +1,27 @@
-/* rndv.c: the rendezvous protocol.
+/* rndv.c: the receiver's part of a message whose sender waits for a FIN: fetching the data, and the FIN.
  *
- * The sender exposes its buffer to the receiver's link and sends an RTS, which carries the memory handle and the first
- * bytes. The receiver attaches the sender's memory like a part of a region, or it is one, and fetches the rest from
+ * Such a receive is an operation (core/op.h) on the engine's context, from its match until the FIN has been sent. It
+ * therefore makes progress like a triggered operation: in any thread that makes progress for the receive's context, and
+ * in the helper thread while the program computes.
+ *
+ * The receiver of an RTS attaches the sender's memory like a part of a region, or it is one, and fetches the data from
  * there: up to TERN_MSG_CHUNKED bytes with one get, more with gets of TERN_MSG_CHUNK bytes, of which at most
  * TERN_MSG_WINDOW are in flight. A message therefore uses the network only as fast as the receiver's memory takes the
  * data. Chunks may land in any order. On a path whose gets complete immediately, at most one window of gets is made
- * before other work is polled. The sender's buffer stays exposed until the FIN arrives.
- */
+ * before other work is polled. If the sender can help, both ranks copy instead (rndv_assist.c).
+ *
+ * The caller of every function here holds the engine's lock, except for tern_op_tagged_region(),
+ * tern_op_tagged_reach(), tern_op_tagged_matched(), tern_op_tagged_rndv_start() and tern_op_tagged_has_helper(). */
+#include <stdio.h>
+
 #include "base/bits.h"
 #include "base/options.h"
 #include "core/links.h"
 #include "core/region.h"
-#include "core/helper.h"
 #include "op/tagged/tagged.h"
+#include "op/trigger/helper.h"
 
-/* ---- the sender ---- */
+/* ---- the sender's memory ---- */
 
 const struct tern_region *tern_op_tagged_region(struct tern_ctx *ctx, int rank, uint64_t addr, uint64_t size)
 {
@@ -22,75 +29,6 @@ const struct tern_region *tern_op_tagged_region(struct tern_ctx *ctx, int rank, 
 
     return region && tern_base_covers(region->part[rank].size, addr - region->part[rank].addr, size) ? region : NULL;
 }
-
-/* Fill in the handle if the buffer is in a region that the receiver has too: then the receiver reaches it already, on
- * the same node by loads. Returns false otherwise. */
-static bool handle_of_region(struct tern_tagged_op *op)
-{
-    const struct tern_request   *request = op->request;
-    uint64_t                     addr = (uint64_t)(uintptr_t)request->buffer;
-    const struct tern_region    *region = tern_op_tagged_region(request->ctx, tern_job.boot.rank, addr, request->size);
-    const struct tern_link_part *part = region ? &region->part[tern_job.boot.rank] : NULL;
-
-    if (!region || region->part[request->peer].region == 0)
-        return false;
-    op->handle = (struct tern_mem_handle){
-        .region = part->region, .size = request->size, .offset = addr - part->addr, .mem_kind = part->mem_kind
-    };
-    return true;
-}
-
-static tern_status expose(struct tern_tagged_op *op)
-{
-    static _Atomic uint64_t    offers;
-    const struct tern_request *request = op->request;
-    unsigned                   link = tern_job.peer_link[request->peer];
-    tern_status                st;
-
-    if (handle_of_region(op))
-        return TERN_OK;
-    op->handle = (struct tern_mem_handle){
-        .region = WIRE_TAGGED_OWN | (uint64_t)tern_job.boot.rank << 40 | (atomic_fetch_add(&offers, 1) & 0xffffffffff),
-        .addr = (uint64_t)(uintptr_t)request->buffer,
-        .size = request->size,
-        .probe = (uint64_t)(uintptr_t)&tern_link_probe,
-        .mem_kind = TERN_MEM_PRIVATE,
-        .pid = atomic_load(&tern_core_job_slot(tern_job.boot.rank)->pid),
-    };
-    st = tern_core_links_expose(link, &op->handle);
-    /* The kernel may forbid a receiver on this node to read the memory itself. */
-    if (st == TERN_OK && tern_job.ops[link]->maps && request->peer != tern_job.boot.rank)
-        st = tern_core_service_start();
-    if (st < 0)
-        op->handle.size = 0;
-    return st;
-}
-
-void tern_op_tagged_conceal(struct tern_tagged_op *op)
-{
-    int peer = op->request->peer;
-
-    if (op->handle.size > 0 && op->handle.region & WIRE_TAGGED_OWN)
-        tern_core_ops_to(peer)->unexpose(tern_core_link_to(peer), op->handle.region);
-    op->handle.size = 0;
-}
-
-tern_status tern_op_tagged_send_rts(struct tern_ctx *ctx, int rank, uint64_t tag, const void *data, size_t len,
-                                    struct tern_tagged_op *op)
-{
-    size_t      longest = tern_op_tagged_longest(rank);
-    tern_status st = op->handle.size > 0 ? TERN_OK : expose(op);
-
-    if (st < 0)
-        return st;
-    if (len > tern_opt.msg_first)
-        len = tern_opt.msg_first;
-    if (len > longest)
-        len = longest;
-    return tern_op_tagged_send_data(ctx, rank, tag, data, len, op, WIRE_TAGGED_RTS);
-}
-
-/* ---- the receiver ---- */
 
 /* Find the part of a region that both ranks have. */
 static tern_status find_part(struct tern_tagged_op *op)
@@ -118,7 +56,8 @@ tern_status tern_op_tagged_reach(int rank, const struct tern_mem_handle *handle,
     return tern_core_links_attach(part->link, handle, "", part);
 }
 
-tern_status tern_op_tagged_attach(struct tern_tagged_op *op)
+/* Attach the sender's memory. */
+static tern_status attach(struct tern_tagged_op *op)
 {
     uint64_t    left = op->want - op->fetched;
     tern_status st;
@@ -131,12 +70,14 @@ tern_status tern_op_tagged_attach(struct tern_tagged_op *op)
     return st;
 }
 
-void tern_op_tagged_detach(struct tern_tagged_op *op)
+static void detach(struct tern_tagged_op *op)
 {
     if (op->attached)
         tern_job.ops[op->part.link]->detach(tern_job.link[op->part.link], &op->part);
     op->attached = false;
 }
+
+/* ---- gets ---- */
 
 static const struct tern_op_kind chunk_kind = { .start = NULL }; /* one get, whose parent is the fetch */
 
@@ -166,7 +107,7 @@ tern_status tern_op_tagged_get(struct tern_tagged_op *op, uint64_t at, uint64_t 
     return st;
 }
 
-/* Start as many gets as flow control permits. */
+/* Start as many gets as flow control permits. Does nothing if all data came with the message. */
 static bool fetch(struct tern_tagged_op *op)
 {
     uint32_t now = 0, window = (uint32_t)tern_opt.msg_window; /* now: gets that completed immediately */
@@ -190,8 +131,182 @@ static bool fetch(struct tern_tagged_op *op)
     return op->in_flight == 0;
 }
 
-const struct tern_tagged_protocol tern_tagged_rndv = { .name = "rendezvous",
-                                                       .send = tern_op_tagged_send_rts,
-                                                       .revoke = tern_op_tagged_conceal,
-                                                       .fetch = fetch,
-                                                       .stop = tern_op_tagged_detach };
+static const struct tern_tagged_method by_message = { "eager", fetch }, by_gets = { "rendezvous", fetch };
+
+/* Choose how to get the rest of a message, and prepare it. */
+static const struct tern_tagged_method *choose_method(struct tern_tagged_op *op)
+{
+    if (op->fetched >= op->want)
+        return &by_message;
+    tern_op_tagged_fail(op, attach(op));
+    return tern_op_tagged_split(op) ? &tern_tagged_by_split : &by_gets;
+}
+
+/* Release the resources of the fetch. On return, nobody writes to the buffer. May be called twice. */
+static void stop(struct tern_tagged_op *op)
+{
+    if (op->split)
+        tern_op_tagged_split_stop(op);
+    detach(op);
+}
+
+/* ---- the receiver's operation ---- */
+
+void tern_op_tagged_matched(struct tern_tagged_op *op)
+{
+    struct tern_ctx *ctx = op->request->ctx;
+
+    tern_base_list_append(&ctx->tagged->matched, &op->node);
+    atomic_store_explicit(&ctx->attention, true, memory_order_relaxed); /* the lock orders it */
+    if (op->request->watch & TERN_REQUEST_WISHED &&
+        atomic_load_explicit(&tern_bias.revoked, memory_order_relaxed)) /* a hint */
+        tern_op_helper_wake(); /* the delivering thread may not be the context's thread, which may be computing */
+}
+
+/* Send the FIN after the data was fetched. Returns false if it must be retried later. */
+static bool send_fin(struct tern_tagged_op *op)
+{
+    tern_status status = tern_op_tagged_has_failed(op) ? op->request->status : TERN_OK;
+
+    return tern_op_tagged_send_fin(op->request->source, op->id, status) != TERN_AGAIN;
+}
+
+/* Complete a receive whose FIN has been sent. */
+static void end(struct tern_tagged_op *op)
+{
+    bool                 alone = tern_base_biased_lock(&tern_op_tagged_lock); /* the request may be an orphan */
+    struct tern_request *request = op->request;
+
+    tern_op_tagged_op_free(op);
+    tern_op_request_end(request, request->status);
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+}
+
+static void fetch_advance(struct tern_op *fetch)
+{
+    struct tern_tagged_op *op = fetch->data;
+
+    if (!op->method->fetch(op))
+        return;
+    stop(op);
+    if (!send_fin(op))
+        return;
+    tern_core_op_complete(fetch, TERN_OK); /* the request has its own status */
+    tern_op_engine_busy_dec(op->request->ctx->engine);
+    end(op);
+}
+
+static void fetch_ended(struct tern_op *fetch, struct tern_op *transfer, tern_status status)
+{
+    struct tern_tagged_op *op = fetch->data;
+
+    (void)transfer;
+    op->in_flight--;
+    tern_op_tagged_fail(op, status);
+}
+
+/* The fetch has ended, or the context is closed. */
+static void fetch_release(struct tern_op *fetch)
+{
+    stop(fetch->data);
+}
+
+static void fetch_describe(const struct tern_op *fetch, char *text, size_t size)
+{
+    const struct tern_tagged_op *op = fetch->data;
+
+    snprintf(text, size, "receive of a tagged message of rank %d by %s", op->part.rank, op->method->name);
+}
+
+static const struct tern_op_kind fetch_kind = {
+    .advance = fetch_advance, .ended = fetch_ended, .describe = fetch_describe, .release = fetch_release
+};
+
+/* End a receive whose data cannot be fetched, and send the FIN. If the FIN cannot be sent now, the receive returns to
+ * the list of matched receives, and this function is called again when its context makes progress. */
+static void give_up(struct tern_tagged_op *op, tern_status st)
+{
+    bool alone;
+
+    tern_op_tagged_fail(op, st);
+    if (send_fin(op)) {
+        end(op);
+        return;
+    }
+    alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    tern_op_tagged_matched(op);
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+}
+
+static void start(struct tern_engine *engine, struct tern_tagged_op *op)
+{
+    const struct tern_request *request = op->request;
+
+    op->want = request->len < request->size ? request->len : request->size;
+    op->part = (struct tern_link_part){ .rank = request->source, .link = tern_job.peer_link[request->source] };
+    op->method = choose_method(op);
+    tern_core_op_init(&op->fetch, engine->ctx, &fetch_kind, "tern_recv");
+    op->fetch.data = op;
+    op->fetch.link.xfer = (struct tern_xfer){ .part = &op->part, .len = op->want, .get = true };
+    tern_op_engine_busy_inc(engine);
+    tern_core_op_enlist(&op->fetch);
+}
+
+/* Take the matched receives of a context. */
+static void take_matched(struct tern_tagged *tagged, struct tern_list *out)
+{
+    bool              alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    struct tern_list *node;
+
+    tern_base_list_init(out);
+    while ((node = tern_base_list_pop(&tagged->matched))) {
+        tern_op_request_wish(TERN_LIST_ITEM(node, struct tern_tagged_op, node)->request, false);
+        tern_base_list_append(out, node);
+    }
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+}
+
+bool tern_op_tagged_start_matched(struct tern_engine *engine, struct tern_tagged *tagged, tern_status st)
+{
+    struct tern_list matched, *node;
+    bool             any = false;
+
+    take_matched(tagged, &matched);
+    for (; (node = tern_base_list_pop(&matched)); any = true) {
+        struct tern_tagged_op *op = TERN_LIST_ITEM(node, struct tern_tagged_op, node);
+
+        if (TERN_LIKELY(engine && !tern_op_tagged_has_failed(op)))
+            start(engine, op);
+        else
+            give_up(op, st);
+    }
+    return any;
+}
+
+/* Make sure that the context has an engine. */
+static tern_status need_engine(struct tern_ctx *ctx)
+{
+    tern_status st = ctx->engine ? TERN_OK : tern_op_engine_open(ctx);
+
+    if (st == TERN_OK)
+        /* release: the context's tagged state. Pairs with the helper thread. */
+        atomic_store_explicit(&ctx->engine->tagged, ctx->tagged, memory_order_release);
+    return st;
+}
+
+void tern_op_tagged_rndv_start(struct tern_ctx *ctx)
+{
+    tern_status         st = need_engine(ctx);
+    struct tern_engine *engine = ctx->engine;
+
+    if (engine)
+        pthread_mutex_lock(&engine->lock);
+    tern_op_tagged_start_matched(engine, ctx->tagged, st);
+    if (engine)
+        pthread_mutex_unlock(&engine->lock);
+}
+
+bool tern_op_tagged_has_helper(struct tern_ctx *ctx)
+{
+    return need_engine(ctx) == TERN_OK && tern_op_helper_start() == TERN_OK;
+}

@@ -27,7 +27,7 @@
 
 #define PAGE 4096u            /* granularity of copies by the kernel */
 #define LEAST_SPLIT 32768u    /* bytes: smaller messages are not split with the sender */
-#define PATIENCE 1000000000ll /* ns: how long stop() waits */
+#define PATIENCE 1000000000ll /* ns: how long tern_op_tagged_split_stop() waits */
 #define ABSENT 50000ll        /* ns without a store after which the sender is assumed to be outside of Tern calls */
 #define UNASKED 16u           /* number of messages before such a sender is waited for again */
 
@@ -265,26 +265,16 @@ static bool fetch(struct tern_tagged_op *op)
     return true;
 }
 
-/* Make sure that the sender does not write to the buffer any more, before the program gets it back. A sender copies the
- * pieces that it has taken at once, so the wait is short; but the sender may be stopped, so the wait is bounded. */
-static void stop(struct tern_tagged_op *op)
+void tern_op_tagged_split_stop(struct tern_tagged_op *op)
 {
-    int64_t until;
+    int64_t until = tern_base_now() + PATIENCE;
 
-    if (op->split) {
-        until = tern_base_now() + PATIENCE;
-        op->opened -= tern_base_split_close(op->split);
-        while (split_in_flight(op) > 0 && !tern_core_job_lost(op->request->source) && tern_base_now() < until)
-            sched_yield();
-        if (split_in_flight(op) == 0) /* otherwise the split is never reused */
-            split_free(op);
-        op->split = NULL;
-    }
-    tern_op_tagged_detach(op);
+    op->opened -= tern_base_split_close(op->split);
+    while (split_in_flight(op) > 0 && !tern_core_job_lost(op->request->source) && tern_base_now() < until)
+        sched_yield();
+    if (split_in_flight(op) == 0) /* otherwise the split is never reused */
+        split_free(op);
+    op->split = NULL;
 }
 
-const struct tern_tagged_protocol tern_tagged_assist = { .name = "rendezvous with the sender's assistance",
-                                                         .send = tern_op_tagged_send_rts,
-                                                         .revoke = tern_op_tagged_conceal,
-                                                         .fetch = fetch,
-                                                         .stop = stop };
+const struct tern_tagged_method tern_tagged_by_split = { "rendezvous with the sender's assistance", fetch };

@@ -1,6 +1,6 @@
 /* tagged.h: tagged messages, below the argument checks of the public calls.
  *
- * The length of a message and the path to the peer select one of four protocols (protocol.c): inline (the data is in
+ * The length of a message and the path to the peer select one of four protocols: inline (the data is in
  * the head of a link message), eager (the data travels with the message), rendezvous (the sender sends an RTS and the
  * receiver fetches the data), and rendezvous with the sender's assistance (both ranks copy).
  *
@@ -8,7 +8,7 @@
  * costs nothing while there is one thread, guards the posted receives and the unexpected messages. A matched receive
  * whose sender waits for a FIN is handed to the engine of its context (op/trigger/engine.h). There the context's
  * thread, or the helper thread while the program computes, runs the receiver's part of the protocol and sends the FIN
- * (protocol.c). A send that finds no space, or that must follow such a send, waits in the queue of its context
+ * (rndv.c). A send that finds no space, or that must follow such a send, waits in the queue of its context
  * (send.c).
  */
 #pragma once
@@ -21,22 +21,13 @@
 #include "op/trigger/engine.h"
 #include "op/wire.h"
 
-/* A protocol. The data of inline and eager messages is complete when the message arrives. */
-struct tern_tagged_protocol {
+/* How a matched receive gets the rest of its message. */
+struct tern_tagged_method {
     const char *name;
-    /* Sender: hand a message to the link. op is NULL for a message that completes with this call. Returns TERN_AGAIN if
-     * there is no space. */
-    tern_status (*send)(struct tern_ctx *ctx, int rank, uint64_t tag, const void *data, size_t len,
-                        struct tern_tagged_op *op);
-    /* Sender: revoke access to the send buffer, because the FIN has arrived or the send was withdrawn. */
-    void (*revoke)(struct tern_tagged_op *op);
-    /* Receiver: fetch data. Returns true if all data has landed or the receive has failed, and nothing is in flight.
-     * May be called again after that. */
+    /* Fetch data. Returns true if all data has landed or the receive has failed, and nothing is in flight. May be
+     * called again after that. */
     bool (*fetch)(struct tern_tagged_op *op);
-    /* Receiver: release the resources of the fetch. On return, nobody writes to the buffer. May be called twice. */
-    void (*stop)(struct tern_tagged_op *op);
 };
-extern const struct tern_tagged_protocol tern_tagged_inline, tern_tagged_eager, tern_tagged_rndv, tern_tagged_assist;
 
 /* An unexpected message: it arrived before a matching receive was posted, and is stored. */
 struct tern_message {
@@ -58,25 +49,17 @@ void        tern_op_tagged_close(void);
 /* Upcall of the links (struct tern_link_up): accept a message. */
 bool tern_op_tagged_receive(int from, const unsigned char *head, const unsigned char *data, size_t len);
 
-/* ---- protocol.c: the choice of the protocol, and the receiver's part of a protocol ---- */
-
-/* Choose the protocol of a message to the rank. sync: the sender waits for a FIN. */
-const struct tern_tagged_protocol *tern_op_tagged_choose(int rank, size_t len, bool sync);
-
-/* The maximum length of the data behind a memory handle in one link message to the rank. */
-size_t tern_op_tagged_longest(int rank);
-
-/* The eager limit: messages of up to this many bytes travel with their data, whichever rank sends them. */
-extern uint64_t tern_op_tagged_eager_max;
+/* ---- rndv.c: the receiver's part of a message whose sender waits for a FIN ---- */
 
 /* Hand a matched receive to its context, which starts to fetch the data. The caller holds the lock. */
 void tern_op_tagged_matched(struct tern_tagged_op *op);
 
 /* Start the matched receives of a context. tern_op_tagged_rndv_start must be called by the context's thread,
- * tern_op_tagged_rndv_start_for by a thread that holds the engine's lock. The latter returns whether there were any
- * matched receives, some of which may have completed. */
+ * tern_op_tagged_start_matched by a thread that holds the engine's lock. If there is no engine, the latter gives the
+ * receives up with the error st. It returns whether there were any matched receives, some of which may have
+ * completed. */
 void tern_op_tagged_rndv_start(struct tern_ctx *ctx);
-bool tern_op_tagged_rndv_start_for(struct tern_engine *engine, struct tern_tagged *tagged);
+bool tern_op_tagged_start_matched(struct tern_engine *engine, struct tern_tagged *tagged, tern_status st);
 
 /* Make the helper thread serve the receives of a context that has requests. Returns false if it cannot. */
 bool tern_op_tagged_has_helper(struct tern_ctx *ctx);
@@ -93,17 +76,8 @@ static inline void tern_op_tagged_fail(struct tern_tagged_op *op, tern_status st
         op->request->status = st;
 }
 
-/* ---- rndv.c, rndv_assist.c, rndv_assist_send.c: the two rendezvous protocols ---- */
-
-tern_status tern_op_tagged_send_rts(struct tern_ctx *ctx, int rank, uint64_t tag, const void *data, size_t len,
-                                    struct tern_tagged_op *op);
-void        tern_op_tagged_conceal(struct tern_tagged_op *op);
-
-/* tern_op_tagged_reach attaches the memory of a process for one message. tern_op_tagged_attach attaches the sender's
- * memory, and tern_op_tagged_detach detaches it. */
+/* Attach the memory of a process for one message. */
 tern_status tern_op_tagged_reach(int rank, const struct tern_mem_handle *handle, struct tern_link_part *part);
-tern_status tern_op_tagged_attach(struct tern_tagged_op *op);
-void        tern_op_tagged_detach(struct tern_tagged_op *op);
 
 /* The region that contains the bytes at addr in the memory of the rank; NULL: none. The context's thread. */
 const struct tern_region *tern_op_tagged_region(struct tern_ctx *ctx, int rank, uint64_t addr, uint64_t size);
@@ -111,9 +85,16 @@ const struct tern_region *tern_op_tagged_region(struct tern_ctx *ctx, int rank, 
 /* Start one get. Returns TERN_AGAIN if nothing was started. */
 tern_status tern_op_tagged_get(struct tern_tagged_op *op, uint64_t at, uint64_t len);
 
-/* Choose how to fetch the rest of a message whose sender's memory is attached: set up a work split if the sender should
- * copy too. Returns false if it should not. */
-bool tern_op_tagged_split(struct tern_tagged_op *op);
+/* ---- rndv_assist.c, rndv_assist_send.c: the sender copies too ---- */
+
+/* Set up a work split of a message whose sender's memory is attached, if the sender should copy too; then the method is
+ * tern_tagged_by_split. Returns false if it should not. */
+bool                                   tern_op_tagged_split(struct tern_tagged_op *op);
+extern const struct tern_tagged_method tern_tagged_by_split;
+
+/* Make sure that the sender does not write to the buffer any more, before the program gets it back. A sender copies the
+ * pieces that it has taken at once, so the wait is short; but the sender may be stopped, so the wait is bounded. */
+void tern_op_tagged_split_stop(struct tern_tagged_op *op);
 
 /* The arguments of an ASSIST: two halves of the id of the send, the index of the work split, and the split's key. The
  * user words of a work split describe the receiver's memory. */
@@ -141,9 +122,8 @@ tern_status tern_op_tagged_start_send(struct tern_request *request);
  * TERN_AGAIN if the message needs a request. */
 tern_status tern_op_tagged_send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len);
 
-/* Send a message with data: an eager message, or an RTS with the operation's memory handle. */
-tern_status tern_op_tagged_send_data(struct tern_ctx *ctx, int rank, uint64_t tag, const void *data, size_t len,
-                                     const struct tern_tagged_op *op, enum wire_tagged_kind kind);
+/* The eager limit: messages of up to this many bytes travel with their data, whichever rank sends them. */
+extern uint64_t tern_op_tagged_eager_max;
 
 /* Prepare to inject a short message with few stores (base/spsc_ring.h). This works only if the message fits into the
  * head, no rank has died, and this thread owns the biased locks. Returns the state of the peer, whose ring is locked

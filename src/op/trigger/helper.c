@@ -55,7 +55,7 @@ static struct tern_tagged *receiving(const struct tern_engine *engine)
  * messages that have not arrived yet. */
 static int64_t work(struct tern_engine *engine, struct tern_tagged *tagged, uint32_t delivered)
 {
-    bool any = tagged && tern_op_tagged_rndv_start_for(engine, tagged);
+    bool any = tagged && tern_op_tagged_start_matched(engine, tagged, TERN_OK);
 
     any |= tern_op_engine_progress(engine);
     any |= tern_core_message_delivered() != delivered;
