@@ -198,14 +198,15 @@ static inline tern_status open_message(struct tern_ctx *ctx, struct tern_link_ms
     return TERN_LIKELY(st != TERN_AGAIN) || (flags & TERN_IMMEDIATE) ? st : open_later(ctx, msg, min, max);
 }
 
-/* Write the head and the arguments, and return the location of the payload. */
-static inline unsigned char *write_head(const struct tern_link_msg *msg, const struct wire_am *head,
-                                        const uint32_t *args)
+/* Write the head, for a payload of len bytes at the given location, and the arguments. Returns the address of the
+ * payload. */
+static inline unsigned char *write_head(const struct tern_link_msg *msg, unsigned handler, const uint32_t *args,
+                                        unsigned nargs, unsigned kind, unsigned place, size_t len)
 {
-    unsigned  place = head->shape >> 2, nargs = head->nargs;
-    uint32_t *to = (uint32_t *)(void *)(msg->head + sizeof(*head));
+    uint32_t *to = (uint32_t *)(void *)(msg->head + sizeof(struct wire_am));
 
-    *(struct wire_am *)(void *)msg->head = *head;
+    *(struct wire_am *)(void *)msg->head =
+        (struct wire_am){ (uint16_t)handler, (uint8_t)nargs, wire_shape(kind, place), (uint32_t)len };
     if (TERN_UNLIKELY(nargs > WIRE_ARGS)) {
         memcpy(msg->data, args + WIRE_ARGS, (nargs - WIRE_ARGS) * sizeof(*args));
         nargs = WIRE_ARGS;
@@ -239,57 +240,37 @@ static tern_status deliver_long(struct tern_ctx *ctx, int peer, struct tern_regi
     return tern_op_contig(ctx ? ctx : tern_job.handler_ctx, &xfer, &tern_op_blocking, "tern_am_request");
 }
 
+/* Publish a long message, whose payload is at its destination, or (carried) in the message's data. */
 static void publish_long(const struct tern_link_msg *msg, unsigned handler, const uint32_t *args, unsigned nargs,
-                         const struct wire_long *where)
+                         const struct wire_long *where, bool carried)
 {
-    unsigned       place = wire_place(nargs, sizeof(*where));
-    struct wire_am head = { (uint16_t)handler, (uint8_t)nargs, wire_shape(TERN_AM_LONG, place), sizeof(*where) };
+    unsigned place = carried ? wire_place(nargs, TERN_LINK_HEAD) : wire_place(nargs, sizeof(*where));
+    unsigned kind = carried ? WIRE_CARRIED : TERN_AM_LONG;
 
-    memcpy(write_head(msg, &head, args), where, sizeof(*where));
-    publish(msg, place, sizeof(*where));
+    memcpy(write_head(msg, handler, args, nargs, kind, place, sizeof(*where)), where, sizeof(*where));
+    tern_core_ops_to(msg->peer)->msg->send(tern_core_link_to(msg->peer), msg,
+                                           carried ? WIRE_STAGE + where->len : data_bytes(place, sizeof(*where)));
 }
 
-/* Publish a long message that carries its payload in its data. */
-static void publish_carried(const struct tern_link_msg *msg, unsigned handler, const uint32_t *args, unsigned nargs,
-                            const struct wire_long *where)
-{
-    unsigned       place = nargs > WIRE_ARGS ? WIRE_BEHIND_SPILL : WIRE_IN_DATA;
-    struct wire_am head = { (uint16_t)handler, (uint8_t)nargs, wire_shape(WIRE_CARRIED, place), sizeof(*where) };
-
-    memcpy(write_head(msg, &head, args), where, sizeof(*where));
-    tern_core_ops_to(msg->peer)->msg->send(tern_core_link_to(msg->peer), msg, WIRE_STAGE + where->len);
-}
-
-/* Send a long message that carries its payload, because the transfer would need the target's help and the sender does
- * not want to wait for it. */
-static tern_status send_carried(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m)
-{
-    struct wire_long where = { m->region->id, m->offset, m->len };
-    tern_status      st = try_open(ctx, msg, WIRE_STAGE + m->len, WIRE_STAGE + m->len);
-
-    if (st != TERN_OK)
-        return st;
-    memcpy(msg->data + WIRE_STAGE, m->payload, m->len);
-    publish_carried(msg, m->handler, m->args, m->nargs, &where);
-    return TERN_OK;
-}
-
+/* Send a long message. It carries its payload if the transfer would need the target's help and the sender does not want
+ * to wait for it. */
 static tern_status send_long(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m)
 {
     struct wire_long where = { m->region->id, m->offset, m->len };
-    size_t           bytes = data_bytes(wire_place(m->nargs, sizeof(where)), sizeof(where));
-    tern_status      st;
+    bool   carried = (m->flags & TERN_IMMEDIATE) && m->len > 0 && tern_op_am_needs_help(&m->region->part[msg->peer]);
+    size_t bytes = carried ? WIRE_STAGE + m->len : data_bytes(wire_place(m->nargs, sizeof(where)), sizeof(where));
+    tern_status st = open_message(ctx, msg, bytes, bytes, m->flags);
 
-    if ((m->flags & TERN_IMMEDIATE) && m->len > 0 && tern_op_am_needs_help(&m->region->part[msg->peer]))
-        return send_carried(ctx, msg, m);
-    st = open_message(ctx, msg, bytes, bytes, m->flags);
     if (st != TERN_OK)
         return st;
-    st = deliver_long(ctx, msg->peer, m->region, m->offset, m->payload, m->len);
+    if (carried)
+        memcpy(msg->data + WIRE_STAGE, m->payload, m->len);
+    else
+        st = deliver_long(ctx, msg->peer, m->region, m->offset, m->payload, m->len);
     if (st < 0)
         tern_core_ops_to(msg->peer)->msg->drop(tern_core_link_to(msg->peer), msg);
     else
-        publish_long(msg, m->handler, m->args, m->nargs, &where);
+        publish_long(msg, m->handler, m->args, m->nargs, &where, carried);
     return st;
 }
 
@@ -313,14 +294,13 @@ static tern_status send_small(struct tern_ctx *ctx, int peer, const tern_am *m, 
 /* Send a message by reserving space in the queue, waiting for space if necessary. */
 static tern_status send_reserved(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m, unsigned place)
 {
-    struct wire_am head = { m->handler, (uint8_t)m->nargs, wire_shape(m->kind, place), (uint32_t)m->len };
     size_t         bytes = data_bytes(place, m->len);
     unsigned char *payload;
     tern_status    st = open_message(ctx, msg, bytes, bytes, m->flags);
 
     if (st != TERN_OK)
         return st;
-    payload = write_head(msg, &head, m->args);
+    payload = write_head(msg, m->handler, m->args, m->nargs, m->kind, place, m->len);
     if (m->len > 0)
         tern_copy(payload, m->payload, m->len);
     publish(msg, place, m->len);
@@ -354,49 +334,38 @@ tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am
     tern_status          st = try_open(ctx, &msg, bytes, bytes);
 
     if (st == TERN_OK)
-        publish_long(&msg, m->handler, m->args, m->nargs, &where);
+        publish_long(&msg, m->handler, m->args, m->nargs, &where, false);
     return st;
 }
 
 /* ---- negotiated payload ---- */
 
-/* Whether the payload of a prepared long message is written directly to the target's memory. Otherwise it is written to
- * the queue, and the target copies it from there. */
-static bool is_direct(const struct tern_link_part *part)
-{
-    return part->base != NULL;
-}
-
-/* Whether the payload is in the queue, or is copied there at commit, because a commit must not wait after an immediate
- * prepare. */
+/* Whether the payload is in the queue, from where the target copies it, or is copied there at commit, because a commit
+ * must not wait after an immediate prepare. Otherwise the payload is written directly to the target's memory. */
 static bool is_queued(const tern_am_wish *wish, const struct tern_link_part *part)
 {
-    if (!part || (!wish->buffer && !is_direct(part)))
+    if (!part || (!wish->buffer && !part->base))
         return true;
     return (wish->flags & TERN_IMMEDIATE) && tern_op_am_needs_help(part);
 }
 
-/* Report the address and the maximum length of a payload in the queue, after the space was reserved. */
-static inline void report_queued(const struct tern_op_am_reservation *reservation, const tern_am_wish *wish,
-                                 tern_am_prepared *out)
+/* Reserve space for a head, and for a payload of the wished length if the payload is in the data, and report the
+ * address and the maximum length of the payload. */
+static inline tern_status reserve_queued(struct tern_op_am_reservation *reservation, const tern_am_wish *wish,
+                                         tern_am_prepared *out)
 {
-    const struct tern_link_msg *msg = &reservation->msg;
-    bool                        in_head = wire_in_head(reservation->place);
+    struct tern_link_msg *msg = &reservation->msg;
+    size_t                before = reservation->before, max = wish->max;
+    bool                  in_head = wire_in_head(reservation->place);
+    tern_status           st = in_head ? open_message(reservation->ctx, msg, 0, 0, wish->flags)
+                                       : open_message(reservation->ctx, msg, before + wish->min,
+                                            max < SIZE_MAX - before ? before + max : SIZE_MAX, wish->flags);
 
-    out->addr = in_head ? msg->head + reservation->place * sizeof(uint32_t) : msg->data + reservation->before;
-    out->len =
-        in_head || msg->data_max - reservation->before >= wish->max ? wish->max : msg->data_max - reservation->before;
-}
-
-/* Reserve space for a head, and for a payload of the wished length if the payload is in the data. */
-static inline tern_status reserve_queued(struct tern_op_am_reservation *reservation, const tern_am_wish *wish)
-{
-    size_t before = reservation->before;
-
-    if (wire_in_head(reservation->place))
-        return open_message(reservation->ctx, &reservation->msg, 0, 0, wish->flags);
-    return open_message(reservation->ctx, &reservation->msg, before + wish->min,
-                        wish->max < SIZE_MAX - before ? before + wish->max : SIZE_MAX, wish->flags);
+    if (st != TERN_OK)
+        return st;
+    out->addr = in_head ? msg->head + reservation->place * sizeof(uint32_t) : msg->data + before;
+    out->len = in_head || msg->data_max - before >= max ? max : msg->data_max - before;
+    return TERN_OK;
 }
 
 /* Prepare a long message, or a message whose payload is in the caller's buffer. */
@@ -404,35 +373,28 @@ static tern_status prepare_any(const tern_am_wish *wish, struct tern_op_am_reser
                                tern_am_prepared *out)
 {
     struct tern_link_part *part = wish->kind == TERN_AM_LONG ? &wish->region->part[reservation->msg.peer] : NULL;
+    bool                   queued = is_queued(wish, part);
     size_t                 bytes;
     tern_status            st;
 
     reservation->region = wish->region;
     reservation->offset = wish->offset;
-    if (part && is_queued(wish, part)) { /* the wire_long, and behind it the payload until commit */
-        reservation->place = wish->nargs > WIRE_ARGS ? WIRE_BEHIND_SPILL : WIRE_IN_DATA;
-        reservation->before = WIRE_STAGE;
-    } else if (part) {
-        reservation->place = (uint8_t)wire_place(wish->nargs, sizeof(struct wire_long));
-        reservation->before = (uint8_t)wire_before(reservation->place);
+    if (part) { /* the wire_long, and, if queued, behind it the payload until commit */
+        reservation->place = (uint8_t)wire_place(wish->nargs, queued ? TERN_LINK_HEAD : sizeof(struct wire_long));
+        reservation->before = queued ? WIRE_STAGE : (uint8_t)wire_before(reservation->place);
     }
-    if (is_queued(wish, part)) {
-        st = reserve_queued(reservation, wish);
+    if (queued) {
+        st = reserve_queued(reservation, wish, out);
     } else {
         bytes = data_bytes(reservation->place, sizeof(struct wire_long));
         st = open_message(reservation->ctx, &reservation->msg, bytes, bytes, wish->flags);
-    }
-    if (st != TERN_OK)
-        return st;
-    if (is_queued(wish, part)) {
-        report_queued(reservation, wish, out);
-    } else {
-        out->addr = part->base + wish->offset;
         out->len = wish->max;
     }
-    if (wish->buffer)
+    if (st == TERN_OK && wish->buffer)
         out->addr = (void *)(uintptr_t)wish->buffer;
-    return TERN_OK;
+    else if (st == TERN_OK && !queued)
+        out->addr = part->base + wish->offset;
+    return st;
 }
 
 tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_wish *wish,
@@ -449,13 +411,10 @@ tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_wis
     reservation->place = (uint8_t)wire_place(wish->nargs, wish->max);
     reservation->before = (uint8_t)wire_before(reservation->place);
     reservation->live = 0;
-    if (TERN_LIKELY(wish->kind == TERN_AM_MEDIUM && !wish->buffer)) {
-        st = reserve_queued(reservation, wish);
-        if (st == TERN_OK)
-            report_queued(reservation, wish, out);
-    } else {
+    if (TERN_LIKELY(wish->kind == TERN_AM_MEDIUM && !wish->buffer))
+        st = reserve_queued(reservation, wish, out);
+    else
         st = prepare_any(wish, reservation, out);
-    }
     reservation->live = st == TERN_OK;
     return st;
 }
@@ -468,32 +427,26 @@ static tern_status commit_long(struct tern_op_am_reservation *reservation, unsig
     unsigned char         *queued = reservation->before == WIRE_STAGE ? reservation->msg.data + WIRE_STAGE : NULL;
     tern_status            st = TERN_OK;
 
-    if (queued && len > 0) {
-        if (payload != queued)
-            memcpy(queued, payload, len); /* the caller's buffer */
-        publish_carried(&reservation->msg, handler, args, nargs, &where);
-        return TERN_OK;
-    }
-    if (!is_direct(part) || payload != part->base + reservation->offset)
+    if (queued && len > 0 && payload != queued)
+        memcpy(queued, payload, len); /* the caller's buffer */
+    else if (!queued && (!part->base || payload != part->base + reservation->offset))
         st = deliver_long(reservation->ctx, reservation->msg.peer, reservation->region, reservation->offset, payload,
                           len);
     if (st == TERN_OK)
-        publish_long(&reservation->msg, handler, args, nargs, &where);
+        publish_long(&reservation->msg, handler, args, nargs, &where, queued && len > 0);
     return st;
 }
 
 tern_status tern_op_am_commit(struct tern_op_am_reservation *reservation, unsigned handler, const uint32_t *args,
                               unsigned nargs, const void *payload, size_t len)
 {
-    struct wire_am head = { (uint16_t)handler, (uint8_t)nargs, wire_shape(reservation->kind, reservation->place),
-                            (uint32_t)len };
     unsigned char *at;
     tern_status    st = TERN_OK;
 
     if (reservation->kind == TERN_AM_LONG) {
         st = commit_long(reservation, handler, args, nargs, payload, len);
     } else {
-        at = write_head(&reservation->msg, &head, args);
+        at = write_head(&reservation->msg, handler, args, nargs, reservation->kind, reservation->place, len);
         if (at != payload && len > 0)
             tern_copy(at, payload, len); /* the caller's buffer */
         publish(&reservation->msg, reservation->place, len);
