@@ -69,7 +69,6 @@ static inline uint64_t tern_op_counter_failures(const struct tern_counter *count
  * opts. Returns TERN_AGAIN or an error if the operation is not accepted; then it has been freed. rank is the rank of
  * the job that the operation concerns, or -1, and target the counter that it adds to, or NULL. */
 tern_status tern_op_engine_park(struct tern_op *op, const tern_opts *opts, int rank, struct tern_counter *target);
-extern const struct tern_op_kind tern_op_trigger_watch_kind; /* of an operation that is only an event of a counter */
 
 /* Add to a counter on behalf of an operation. The caller holds the lock. Returns TERN_ERR_RANGE if the sum would
  * overflow. */

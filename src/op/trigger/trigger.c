@@ -1,12 +1,323 @@
-/* trigger.c: triggered operations that are not transfers. See trigger.h. */
-#include "op/trigger/trigger.h"
-
+/* trigger.c: what the program does with counters, and parking operations that update a counter or wait for one. See
+ * engine.h. */
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "boot/bell.h"
+#include "core/job.h"
 #include "core/region.h"
+#include "core/wait.h"
 #include "op/am/am.h"
 #include "op/start.h"
 #include "op/trigger/engine.h"
+#include "op/trigger/helper.h"
+
+/* Start the operations that are due, and release the lock of the engine. The helper thread does what is left. */
+static void progress_and_unlock(struct tern_engine *engine)
+{
+    bool left;
+
+    if (tern_op_engine_busy(engine) > 0)
+        tern_op_engine_progress_in_handler(engine);
+    left = tern_op_engine_busy(engine) > 0;
+    pthread_mutex_unlock(&engine->lock);
+    if (left)
+        tern_op_helper_wake();
+}
+
+/* ---- counters ---- */
+
+tern_status tern_op_counter_new(struct tern_ctx *ctx, struct tern_counter **out)
+{
+    struct tern_counter *counter;
+    struct tern_engine  *engine;
+    tern_status          st = ctx->engine ? TERN_OK : tern_op_engine_open(ctx);
+
+    if (st < 0)
+        return st;
+    if (!(counter = calloc(1, sizeof(*counter))))
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for a counter");
+    engine = ctx->engine;
+    counter->engine = engine;
+    tern_base_list_init(&counter->moved);
+    pthread_mutex_lock(&engine->lock);
+    tern_base_list_push(&engine->counters, &counter->node);
+    pthread_mutex_unlock(&engine->lock);
+    *out = counter;
+    return TERN_OK;
+}
+
+/* Cancel all operations that wait for the counter. Returns their number. The caller holds the lock. */
+static size_t cancel_all(struct tern_counter *counter)
+{
+    size_t                 n = 0;
+    struct tern_threshold *armed;
+
+    for (; (armed = tern_op_threshold_pop(&counter->armed, UINT64_MAX)); n++)
+        tern_op_engine_end((struct tern_trigger *)armed, TERN_ERR_CANCELLED);
+    return n;
+}
+
+/* The number of users other than operations that wait for the counter itself; cancelling the latter removes them. */
+static uint32_t users_elsewhere(const struct tern_counter *counter)
+{
+    uint32_t                     users = counter->users;
+    const struct tern_threshold *armed = NULL;
+
+    while ((armed = tern_op_threshold_next(&counter->armed, armed))) {
+        const struct tern_trigger *trigger = (const struct tern_trigger *)armed;
+        users -= (trigger->counter == counter ? 1u : 0u) + (trigger->target == counter ? 1u : 0u);
+    }
+    return users;
+}
+
+bool tern_op_counter_free(struct tern_counter *counter)
+{
+    struct tern_engine *engine = counter->engine;
+
+    pthread_mutex_lock(&engine->lock);
+    tern_op_engine_progress_in_handler(engine); /* operations whose threshold is reached by now are not cancelled */
+    if (users_elsewhere(counter) > 0) {
+        pthread_mutex_unlock(&engine->lock);
+        return false;
+    }
+    cancel_all(counter);
+    if (!tern_base_list_empty(&counter->moved))
+        tern_op_engine_busy_dec(engine); /* a moved counter is work to do */
+    tern_base_list_remove(&counter->moved);
+    tern_base_list_remove(&counter->node);
+    pthread_mutex_unlock(&engine->lock);
+    tern_op_threshold_free(&counter->armed);
+    free(counter);
+    return true;
+}
+
+/* Called after any thread has changed a counter: start the operations that are due, release the lock, and wake the
+ * waiting threads. */
+static void wake_all(struct tern_engine *engine)
+{
+    progress_and_unlock(engine);
+    tern_boot_wake(tern_core_job_slot(tern_job.boot.rank));
+}
+
+void tern_op_counter_set(struct tern_counter *counter, uint64_t value)
+{
+    pthread_mutex_lock(&counter->engine->lock);
+    counter->error = TERN_OK;
+    atomic_store_explicit(&counter->failures, 0, memory_order_relaxed);  /* relaxed: orders nothing */
+    atomic_store_explicit(&counter->value, value, memory_order_release); /* release: as in tern_op_engine_add() */
+    tern_op_engine_moved(counter);
+    wake_all(counter->engine);
+}
+
+tern_status tern_op_counter_add(struct tern_counter *counter, uint64_t value)
+{
+    tern_status st;
+
+    pthread_mutex_lock(&counter->engine->lock);
+    st = tern_op_engine_add(counter, value);
+    wake_all(counter->engine);
+    return st;
+}
+
+size_t tern_op_counter_cancel(struct tern_counter *counter)
+{
+    struct tern_engine *engine = counter->engine;
+    size_t              n;
+
+    pthread_mutex_lock(&engine->lock);
+    tern_op_engine_progress_in_handler(engine);
+    n = cancel_all(counter);
+    pthread_mutex_unlock(&engine->lock);
+    return n;
+}
+
+tern_status tern_op_counter_error(struct tern_counter *counter)
+{
+    tern_status st;
+
+    pthread_mutex_lock(&counter->engine->lock);
+    st = counter->error;
+    pthread_mutex_unlock(&counter->engine->lock);
+    return st;
+}
+
+/* ---- parking ---- */
+
+/* An operation that is only an event of a counter does nothing. */
+static tern_status watch_start(struct tern_op *op)
+{
+    (void)op;
+    return TERN_OK;
+}
+
+static const struct tern_op_kind watch_kind = { .start = watch_start };
+
+/* The maximum number of operations without a trigger that may wait for space; beyond it, submitting waits. */
+#define MOST_READY 256
+
+static bool is_full(const struct tern_engine *engine)
+{
+    return TERN_UNLIKELY(tern_op_engine_waiting(engine) >= MOST_READY);
+}
+
+static tern_status room_poll(void *arg)
+{
+    const struct tern_engine *engine = arg;
+
+    tern_core_ctx_progress(engine->owner);
+    return is_full(engine) ? TERN_PENDING : TERN_OK;
+}
+
+static void room_describe(void *arg, char *text, size_t size)
+{
+    (void)arg;
+    snprintf(text, size,
+             "an operation that counts waits until earlier ones have found space in the queues to their targets");
+}
+
+/* Apply back-pressure: an operation that only updates a counter waits for space, as every operation does. A triggered
+ * operation is stored instead, which costs memory. */
+static tern_status wait_for_room(struct tern_engine *engine, uint32_t flags)
+{
+    struct tern_wait wait = {
+        .poll = room_poll, .describe = room_describe, .arg = engine, .deadline = tern_core_ctx_deadline(engine->owner)
+    };
+
+    if (!is_full(engine))
+        return TERN_OK;
+    if (flags & TERN_IMMEDIATE)
+        return room_poll(engine) == TERN_OK ? TERN_OK : TERN_AGAIN;
+    return tern_core_wait(&wait);
+}
+
+/* Add the operation to its counter's queue or to the ready list. Returns false if there is no memory. */
+static bool enqueue(struct tern_engine *engine, struct tern_trigger *trigger)
+{
+    struct tern_counter *when = trigger->when;
+
+    if (when && tern_op_counter_value(when) < trigger->armed.threshold) {
+        if (!tern_op_threshold_add(&when->armed, &trigger->armed))
+            return false;
+        tern_op_trigger_set_state(trigger, TERN_TRIGGER_ARMED);
+    } else {
+        tern_op_engine_busy_inc(engine);
+        tern_op_engine_ready(trigger);
+    }
+    if (trigger->counter)
+        trigger->counter->users++;
+    if (trigger->target)
+        trigger->target->users++;
+    tern_base_list_push(&engine->all, &trigger->all);
+    return true;
+}
+
+static struct tern_trigger *trigger_new(struct tern_op *op, const tern_opts *opts, int rank,
+                                        struct tern_counter *target)
+{
+    struct tern_trigger *trigger = malloc(sizeof(*trigger));
+
+    if (!trigger)
+        return NULL;
+    *trigger = (struct tern_trigger){
+        .armed = { .threshold = opts->threshold },
+        .op = op,
+        .engine = target       ? target->engine
+                  : opts->when ? opts->when->engine
+                               : opts->counter->engine,
+        .flags = opts->flags,
+        .when = opts->when,
+        .counter = opts->counter,
+        .target = target,
+        .bytes = op->link.xfer.len,
+        .rank = rank,
+        .silent = opts->event != NULL,
+        .watch = op->kind == &watch_kind,
+    };
+    tern_base_list_init(&trigger->all);
+    return trigger;
+}
+
+static tern_status no_memory(const struct tern_op *op)
+{
+    return tern_base_fail(TERN_ERR_NOMEM, "%s: out of memory for another operation that counts or waits for a counter",
+                          op->call);
+}
+
+/* Add the operation to the engine and start what is due. */
+static tern_status accept(struct tern_trigger *trigger, const tern_opts *opts)
+{
+    struct tern_engine *engine = trigger->engine;
+
+    pthread_mutex_lock(&engine->lock);
+    if (!enqueue(engine, trigger)) {
+        pthread_mutex_unlock(&engine->lock);
+        return no_memory(trigger->op);
+    }
+    if (trigger->watch && trigger->state == TERN_TRIGGER_ARMED && opts->when->error < 0) {
+        tern_op_threshold_remove(&opts->when->armed, &trigger->armed);
+        tern_op_engine_end(trigger, opts->when->error);
+    }
+    progress_and_unlock(engine);
+    return TERN_OK;
+}
+
+/* Fill the events. An operation that has already succeeded needs none. */
+static void fill(struct tern_op *op, const tern_opts *opts)
+{
+    /* acquire: pairs with tern_op_engine_end(). */
+    if (__atomic_load_n(&op->done, __ATOMIC_ACQUIRE) && op->status == TERN_OK) {
+        tern_core_op_drop(op);
+        tern_op_no_events(opts);
+        return;
+    }
+    tern_op_fill_events(opts, op);
+}
+
+tern_status tern_op_engine_park(struct tern_op *op, const tern_opts *opts, int rank, struct tern_counter *target)
+{
+    struct tern_trigger *trigger = trigger_new(op, opts, rank, target);
+    uint8_t              events = tern_op_count_events(opts);
+    tern_status          st = trigger ? TERN_OK : no_memory(op);
+
+    if (trigger && !opts->when)
+        st = wait_for_room(trigger->engine, opts->flags);
+    else if (trigger && !trigger->watch)
+        st = tern_op_helper_start();
+    if (st == TERN_OK) {
+        op->trigger = trigger;
+        op->progress = trigger->engine->owner;
+        op->events = events;
+        st = accept(trigger, opts);
+    }
+    if (st != TERN_OK) {
+        free(trigger);
+        op->trigger = NULL;
+        tern_core_op_drop(op);
+    } else if (events > 0) {
+        fill(op, opts);
+    }
+    return st;
+}
+
+tern_status tern_op_engine_cancel(tern_event *event)
+{
+    struct tern_op      *op = tern_core_event_op(event);
+    struct tern_trigger *trigger = op->trigger;
+    bool                 armed;
+
+    if (!trigger)
+        return tern_base_fail(TERN_ERR_ARG, "tern_triggered_cancel: the event is not that of a triggered operation");
+    pthread_mutex_lock(&trigger->engine->lock);
+    armed = trigger->state == TERN_TRIGGER_ARMED;
+    if (armed) {
+        tern_op_threshold_remove(&trigger->when->armed, &trigger->armed);
+        tern_op_engine_end(trigger, TERN_ERR_CANCELLED);
+    }
+    pthread_mutex_unlock(&trigger->engine->lock);
+    return armed ? TERN_OK : tern_base_fail(TERN_ERR_STATE, "tern_triggered_cancel: the operation has started");
+}
 
 /* ---- active messages ---- */
 
@@ -68,6 +379,19 @@ tern_status tern_op_trigger_am(struct tern_ctx *ctx, int peer, const tern_am *am
 
 /* ---- counter additions and watches ---- */
 
+/* Create an operation on a counter. It may be parked although its options name no counter. */
+static struct tern_op *counter_op_new(const struct tern_counter *counter, const struct tern_op_kind *kind,
+                                      const char *call)
+{
+    struct tern_op *op = tern_core_op_alloc(counter->engine->ctx, sizeof(*op), kind, call);
+
+    if (op)
+        op->link.xfer = (struct tern_xfer){ .len = 0 };
+    else
+        tern_base_fail(TERN_ERR_NOMEM, "%s: out of memory for another outstanding operation", call);
+    return op;
+}
+
 static tern_status add_start(struct tern_op *op)
 {
     return tern_op_engine_add(op->trigger->target, op->scratch[0]);
@@ -77,30 +401,19 @@ static const struct tern_op_kind add_kind = { .start = add_start };
 
 tern_status tern_op_trigger_add(struct tern_counter *target, uint64_t value, const tern_opts *opts)
 {
-    struct tern_op *op = tern_core_op_alloc(target->engine->ctx, sizeof(*op), &add_kind, "tern_counter_add");
+    struct tern_op *op = counter_op_new(target, &add_kind, "tern_counter_add");
 
     if (!op)
-        return tern_base_fail(TERN_ERR_NOMEM, "tern_counter_add: out of memory for another outstanding operation");
-    op->link.xfer = (struct tern_xfer){ .len = 0 };
+        return TERN_ERR_NOMEM;
     op->scratch[0] = value;
     return tern_op_engine_park(op, opts, -1, target);
 }
 
-static tern_status watch_start(struct tern_op *op)
-{
-    (void)op;
-    return TERN_OK;
-}
-
-const struct tern_op_kind tern_op_trigger_watch_kind = { .start = watch_start };
-
 tern_status tern_op_trigger_watch(struct tern_counter *counter, const tern_opts *opts)
 {
-    struct tern_op *op =
-        tern_core_op_alloc(counter->engine->ctx, sizeof(*op), &tern_op_trigger_watch_kind, "tern_counter_event");
+    struct tern_op *op = counter_op_new(counter, &watch_kind, "tern_counter_event");
 
     if (!op)
-        return tern_base_fail(TERN_ERR_NOMEM, "tern_counter_event: out of memory for another event of a counter");
-    op->link.xfer = (struct tern_xfer){ .len = 0 };
+        return TERN_ERR_NOMEM;
     return tern_op_engine_park(op, opts, -1, NULL);
 }
