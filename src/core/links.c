@@ -94,8 +94,7 @@ static tern_status link_open(unsigned i)
     if ((st = tables[i]->open(&tern_job.boot, tern_job.up, &tern_job.link[tern_job.links])) < 0)
         return st;
     tern_job.ops[tern_job.links++] = tables[i];
-    if (tables[i]->msg->polled)
-        tern_core_message_add_polled_link();
+    tern_core_message_polls_links |= tables[i]->msg->polled;
     if ((!carries || serve_reached() == 0) && !provides_groups(i))
         close_last();
     return TERN_OK;

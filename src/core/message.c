@@ -116,11 +116,6 @@ void tern_core_message_unwatch(const struct tern_link *link)
     forget(&notify_table, link);
 }
 
-void tern_core_message_add_polled_link(void)
-{
-    tern_core_message_polls_links = true;
-}
-
 static __attribute__((noinline)) void poll_links(void)
 {
     for (unsigned i = 0; i < tern_job.links; i++)

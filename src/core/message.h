@@ -12,9 +12,8 @@ void        tern_core_message_close(void);
 /* For tern_link_up: add a watch to poll. */
 tern_status tern_core_message_watch(struct tern_link_watch *watch);
 
-/* Record that an open link must be polled for messages (it has msg_poll). */
-void        tern_core_message_add_polled_link(void);
-extern bool tern_core_message_polls_links; /* there is such a link */
+/* An open link must be polled for messages (it has msg_poll). Written when links are opened. */
+extern bool tern_core_message_polls_links;
 
 /* Remove the link's watches. The link is about to be closed, and no thread uses it any more. */
 void tern_core_message_unwatch(const struct tern_link *link);

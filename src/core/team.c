@@ -65,8 +65,10 @@ int tern_core_team_locals(const struct tern_team *team)
     return locals;
 }
 
-bool tern_core_team_deserted(const struct tern_team *team)
+bool tern_core_team_deserted(const struct tern_team *team, int source)
 {
+    if (source >= 0)
+        return tern_core_job_lost(source);
     for (int i = 0; i < team->size; i++) {
         int world = tern_core_team_world(team, i);
 
@@ -76,8 +78,10 @@ bool tern_core_team_deserted(const struct tern_team *team)
     return team->size > 1;
 }
 
-bool tern_core_team_has_sent(const struct tern_team *team, unsigned channel)
+bool tern_core_team_has_sent(const struct tern_team *team, int source, unsigned channel)
 {
+    if (source >= 0)
+        return tern_core_message_has_from(source, channel);
     for (int i = 0; i < team->size; i++) {
         int world = tern_core_team_world(team, i);
 

@@ -49,12 +49,12 @@ void        tern_core_team_close(struct tern_team *team);
 /* Return the number of members on this node. */
 int tern_core_team_locals(const struct tern_team *team);
 
-/* Return whether all other members are dead; false if there are none. */
-bool tern_core_team_deserted(const struct tern_team *team);
-
-/* Return whether messages of any member on a channel may have arrived that have not been delivered yet. Messages that
- * this rank has sent to itself and refuses do not count. */
-bool tern_core_team_has_sent(const struct tern_team *team, unsigned channel);
+/* deserted: return whether the source, a rank of the job, is dead; source -1: whether all other members are, which is
+ * false if there are none. has_sent: return whether messages of the source (-1: of any member) on a channel may have
+ * arrived that have not been delivered yet. Messages of any member that this rank has sent to itself and refuses do not
+ * count. */
+bool tern_core_team_deserted(const struct tern_team *team, int source);
+bool tern_core_team_has_sent(const struct tern_team *team, int source, unsigned channel);
 
 /* Claim the team for a collective call. Returns TERN_ERR_STATE if another thread has claimed it. Undone by release.
  * While the call waits, it also advances the outstanding operations of ctx, because other members may wait for them

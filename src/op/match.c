@@ -13,6 +13,7 @@
 
 struct tern_match_slab {
     struct tern_match_slab *next;
+    struct tern_match_queue queue[PER_SLAB];
 };
 
 /* ---- names ---- */
@@ -57,28 +58,21 @@ static inline uint32_t bucket_of(const struct tern_match *match, const struct te
 
 /* ---- memory ---- */
 
-/* Allocate memory for PER_SLAB objects of the given size. Returns NULL if there is no memory. */
-static unsigned char *more(struct tern_match *match, size_t bytes)
-{
-    struct tern_match_slab *slab = aligned_alloc(64, (64 + PER_SLAB * bytes + 63) / 64 * 64);
-
-    if (!slab)
-        return NULL;
-    slab->next = match->slabs;
-    match->slabs = slab;
-    return (unsigned char *)slab + 64;
-}
-
+/* A pool (base/pool.h) does not align its objects to cache lines. */
 static struct tern_match_queue *queue_new(struct tern_match *match)
 {
     struct tern_match_queue *queue;
 
     if (!match->free_queues) {
-        if (!(queue = (struct tern_match_queue *)(void *)more(match, sizeof(*queue))))
+        struct tern_match_slab *slab = aligned_alloc(_Alignof(struct tern_match_slab), sizeof(*slab));
+
+        if (!slab)
             return NULL;
+        slab->next = match->slabs;
+        match->slabs = slab;
         for (unsigned i = 0; i < PER_SLAB; i++) {
-            queue[i].chain = match->free_queues;
-            match->free_queues = &queue[i];
+            slab->queue[i].chain = match->free_queues;
+            match->free_queues = &slab->queue[i];
         }
     }
     queue = match->free_queues;
@@ -86,32 +80,10 @@ static struct tern_match_queue *queue_new(struct tern_match *match)
     return queue;
 }
 
-static struct tern_match_arrival *arrival_new(struct tern_match *match)
-{
-    struct tern_match_arrival *arrival;
-
-    if (!match->free_arrivals) {
-        if (!(arrival = (struct tern_match_arrival *)(void *)more(match, sizeof(*arrival))))
-            return NULL;
-        for (unsigned i = 0; i < PER_SLAB; i++) {
-            arrival[i].all.next = match->free_arrivals;
-            match->free_arrivals = &arrival[i];
-        }
-    }
-    arrival = match->free_arrivals;
-    match->free_arrivals = arrival->all.next;
-    return arrival;
-}
-
-static void arrival_free(struct tern_match *match, struct tern_match_arrival *arrival)
-{
-    arrival->all.next = match->free_arrivals;
-    match->free_arrivals = arrival;
-}
-
 void tern_op_match_open(struct tern_match *match)
 {
     *match = (struct tern_match){ .turn = 0 };
+    tern_base_pool_open(&match->arrivals, sizeof(struct tern_match_arrival), PER_SLAB);
 }
 
 void tern_op_match_close(struct tern_match *match)
@@ -120,6 +92,7 @@ void tern_op_match_close(struct tern_match *match)
         next = slab->next;
         free(slab);
     }
+    tern_base_pool_close(&match->arrivals);
     free(match->bucket);
     tern_op_match_open(match);
 }
@@ -252,7 +225,7 @@ static void detach_all(struct tern_match *match, struct tern_match_arrival *arri
 
 bool tern_op_match_keep(struct tern_match *match, struct tern_match_name name, uint64_t bytes)
 {
-    struct tern_match_arrival *arrival = arrival_new(match);
+    struct tern_match_arrival *arrival = tern_base_pool_get(&match->arrivals);
 
     if (!arrival)
         return false;
@@ -260,7 +233,7 @@ bool tern_op_match_keep(struct tern_match *match, struct tern_match_name name, u
     for (uint32_t class = 0; class < TERN_MATCH_CLASSES; class ++) {
         if (match->asked[class] && TERN_UNLIKELY(!append(match, arrival, class))) {
             detach_all(match, arrival);
-            arrival_free(match, arrival);
+            tern_base_pool_put(&match->arrivals, arrival);
             return false;
         }
     }
@@ -295,7 +268,7 @@ void tern_op_match_drop(struct tern_match *match, struct tern_match_arrival *arr
     else
         match->newest = arrival->all.prev;
     match->kept--;
-    arrival_free(match, arrival);
+    tern_base_pool_put(&match->arrivals, arrival);
 }
 
 uint32_t tern_op_match_forget(struct tern_match *match, uint64_t scope)

@@ -21,6 +21,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/pool.h"
 #include "base/status.h"
 
 /* Classes of requests. Exact is 0. ANY_TAG and ANY_SOURCE can be combined. */
@@ -42,6 +43,12 @@ static inline bool tern_op_match_any_source(const struct tern_match_name *name)
 {
     return name->class >= TERN_MATCH_BITS ? name->class == TERN_MATCH_BITS_ANY_SOURCE
                                           : (name->class & TERN_MATCH_ANY_SOURCE) != 0;
+}
+
+/* The source that the name gives; -1: any source. */
+static inline int tern_op_match_source(const struct tern_match_name *name)
+{
+    return tern_op_match_any_source(name) ? -1 : name->source;
 }
 
 struct tern_match_queue;
@@ -79,7 +86,7 @@ struct tern_match_link {
 struct tern_match_arrival {
     struct tern_match_name   name;
     uint64_t                 bytes; /* for the caller: a number or a pointer */
-    struct tern_match_link   all;   /* in the list of all stored arrivals; next is also used by the free list */
+    struct tern_match_link   all;   /* in the list of all stored arrivals */
     struct tern_match_link   in[TERN_MATCH_CLASSES];
     struct tern_match_queue *queue[TERN_MATCH_CLASSES]; /* NULL: no request of the class was bound yet */
 };
@@ -99,7 +106,7 @@ struct tern_match {
     bool                       asked[TERN_MATCH_CLASSES]; /* a request of this class was bound */
     uint32_t                   kept;
     struct tern_match_arrival *oldest, *newest; /* of all stored arrivals */
-    struct tern_match_arrival *free_arrivals;
+    struct tern_pool           arrivals;        /* memory of stored arrivals */
     struct tern_match_queue   *free_queues;
     struct tern_match_slab    *slabs;
 };

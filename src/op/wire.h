@@ -122,9 +122,6 @@ struct wire_notify {
 };
 _Static_assert(sizeof(struct wire_notify) == TERN_LINK_HEAD, "a notification fills the head of a message");
 
-/* The number of words before the data. */
-#define WIRE_NOTIFY_WORDS 3u
-
 static inline uint64_t wire_notify_first(uint32_t tag, enum wire_notify_kind kind, size_t len)
 {
     return tag | (uint64_t)kind << 32 | (uint64_t)len << 40;

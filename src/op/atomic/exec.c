@@ -1,46 +1,40 @@
 /* exec.c: one atomic operation on memory of this process, with the CPU's atomic instructions.
  *
  * Operations for which the CPU has an instruction use that instruction. All others compute the new value from the
- * old one and store it with compare-and-swap (compute, change32, change64). So all operations are atomic with
+ * old one and store it with compare-and-swap (compute, change_32, change_64). So all operations are atomic with
  * respect to each other, and to any atomic instruction that the application uses on the same value.
  */
 #include "op/atomic/exec.h"
 
-#include <string.h>
-
 /* ---- values ---- */
+
+/* A value as bits and as a number. */
+union number {
+    uint64_t bits;
+    uint32_t low; /* of a 4-byte type: the bits */
+    float    f;
+    double   d;
+};
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "4-byte values are in the lower half");
 
 static double as_double(uint64_t bits)
 {
-    double value;
-
-    memcpy(&value, &bits, sizeof(value));
-    return value;
+    return (union number){ .bits = bits }.d;
 }
 
 static float as_float(uint64_t bits)
 {
-    uint32_t low = (uint32_t)bits;
-    float    value;
-
-    memcpy(&value, &low, sizeof(value));
-    return value;
+    return (union number){ .bits = bits }.f;
 }
 
 static uint64_t double_bits(double value)
 {
-    uint64_t bits;
-
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
+    return (union number){ .d = value }.bits;
 }
 
 static uint64_t float_bits(float value)
 {
-    uint32_t bits;
-
-    memcpy(&bits, &value, sizeof(bits));
-    return bits;
+    return (union number){ .f = value }.low;
 }
 
 /* Whether a is less than b. Comparisons with a NaN are false. */
@@ -55,32 +49,19 @@ static bool is_less(tern_type type, uint64_t a, uint64_t b)
     }
 }
 
-static uint64_t sum(tern_type type, uint64_t a, uint64_t b)
-{
-    switch (type) {
-    case TERN_FLOAT: return float_bits(as_float(a) + as_float(b));
-    case TERN_DOUBLE: return double_bits(as_double(a) + as_double(b));
-    default: return a + b; /* signed integers wrap around like unsigned ones */
+/* The sum, difference and product of two values. Signed integers wrap around like unsigned ones. */
+#define ARITHMETIC(name, op)                                                \
+    static uint64_t name(tern_type type, uint64_t a, uint64_t b)            \
+    {                                                                       \
+        switch (type) {                                                     \
+        case TERN_FLOAT: return float_bits(as_float(a) op as_float(b));     \
+        case TERN_DOUBLE: return double_bits(as_double(a) op as_double(b)); \
+        default: return a op b;                                             \
+        }                                                                   \
     }
-}
-
-static uint64_t difference(tern_type type, uint64_t a, uint64_t b)
-{
-    switch (type) {
-    case TERN_FLOAT: return float_bits(as_float(a) - as_float(b));
-    case TERN_DOUBLE: return double_bits(as_double(a) - as_double(b));
-    default: return a - b;
-    }
-}
-
-static uint64_t product(tern_type type, uint64_t a, uint64_t b)
-{
-    switch (type) {
-    case TERN_FLOAT: return float_bits(as_float(a) * as_float(b));
-    case TERN_DOUBLE: return double_bits(as_double(a) * as_double(b));
-    default: return a * b; /* the lower half is right for signed integers too */
-    }
-}
+ARITHMETIC(sum, +)
+ARITHMETIC(difference, -)
+ARITHMETIC(product, *)
 
 /* The number 1, as a value of the type. */
 static uint64_t one(tern_type type)
@@ -120,67 +101,42 @@ static uint64_t compute(tern_type type, uint32_t op, uint64_t old, uint64_t oper
  * calls of tern/atomic.h: a rank that sees the result of an operation also sees everything that the initiator did
  * before it. */
 
-static uint64_t change32(tern_atomic_word32 *at, tern_type type, uint32_t op, uint64_t operand)
-{
-    uint32_t seen = __atomic_load_n(at, __ATOMIC_RELAXED);
-
-    while (!__atomic_compare_exchange_n(at, &seen, (uint32_t)compute(type, op, seen, operand), true, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_RELAXED))
-        ;
-    return seen;
-}
-
-static uint64_t change64(tern_atomic_word64 *at, tern_type type, uint32_t op, uint64_t operand)
-{
-    uint64_t seen = __atomic_load_n(at, __ATOMIC_RELAXED);
-
-    while (!__atomic_compare_exchange_n(at, &seen, compute(type, op, seen, operand), true, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_RELAXED))
-        ;
-    return seen;
-}
-
-static uint64_t apply32(tern_atomic_word32 *at, tern_type type, uint32_t op, uint32_t operand, uint32_t compare)
-{
-    switch (op) {
-    case TERN_ATOMIC_GET: return __atomic_load_n(at, __ATOMIC_ACQUIRE);
-    case TERN_ATOMIC_PUT: __atomic_store_n(at, operand, __ATOMIC_RELEASE); return 0;
-    case TERN_ATOMIC_SWAP: return __atomic_exchange_n(at, operand, __ATOMIC_ACQ_REL);
-    case TERN_ATOMIC_CAS:
-        __atomic_compare_exchange_n(at, &compare, operand, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-        return compare;
-    case TERN_ATOMIC_ADD:
-    case TERN_ATOMIC_FADD:
-        if (type != TERN_FLOAT)
-            return __atomic_fetch_add(at, operand, __ATOMIC_ACQ_REL);
-        break;
-    default: break;
+/* The operations on values of one size; real is the floating-point type of that size. */
+#define OPERATIONS(size, real)                                                                                    \
+    static uint64_t change_##size(tern_atomic_word##size *at, tern_type type, uint32_t op, uint64_t operand)      \
+    {                                                                                                             \
+        uint##size##_t seen = __atomic_load_n(at, __ATOMIC_RELAXED);                                              \
+                                                                                                                  \
+        while (!__atomic_compare_exchange_n(at, &seen, (uint##size##_t)compute(type, op, seen, operand), true,    \
+                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))                                  \
+            ;                                                                                                     \
+        return seen;                                                                                              \
+    }                                                                                                             \
+    static uint64_t apply_##size(tern_atomic_word##size *at, tern_type type, uint32_t op, uint##size##_t operand, \
+                                 uint##size##_t compare)                                                          \
+    {                                                                                                             \
+        switch (op) {                                                                                             \
+        case TERN_ATOMIC_GET: return __atomic_load_n(at, __ATOMIC_ACQUIRE);                                       \
+        case TERN_ATOMIC_PUT: __atomic_store_n(at, operand, __ATOMIC_RELEASE); return 0;                          \
+        case TERN_ATOMIC_SWAP: return __atomic_exchange_n(at, operand, __ATOMIC_ACQ_REL);                         \
+        case TERN_ATOMIC_CAS:                                                                                     \
+            __atomic_compare_exchange_n(at, &compare, operand, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);        \
+            return compare;                                                                                       \
+        case TERN_ATOMIC_ADD:                                                                                     \
+        case TERN_ATOMIC_FADD:                                                                                    \
+            if (type != (real))                                                                                   \
+                return __atomic_fetch_add(at, operand, __ATOMIC_ACQ_REL);                                         \
+            break;                                                                                                \
+        default: break;                                                                                           \
+        }                                                                                                         \
+        return change_##size(at, type, op, operand);                                                              \
     }
-    return change32(at, type, op, operand);
-}
-
-static uint64_t apply64(tern_atomic_word64 *at, tern_type type, uint32_t op, uint64_t operand, uint64_t compare)
-{
-    switch (op) {
-    case TERN_ATOMIC_GET: return __atomic_load_n(at, __ATOMIC_ACQUIRE);
-    case TERN_ATOMIC_PUT: __atomic_store_n(at, operand, __ATOMIC_RELEASE); return 0;
-    case TERN_ATOMIC_SWAP: return __atomic_exchange_n(at, operand, __ATOMIC_ACQ_REL);
-    case TERN_ATOMIC_CAS:
-        __atomic_compare_exchange_n(at, &compare, operand, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-        return compare;
-    case TERN_ATOMIC_ADD:
-    case TERN_ATOMIC_FADD:
-        if (type != TERN_DOUBLE)
-            return __atomic_fetch_add(at, operand, __ATOMIC_ACQ_REL);
-        break;
-    default: break;
-    }
-    return change64(at, type, op, operand);
-}
+OPERATIONS(32, TERN_FLOAT)
+OPERATIONS(64, TERN_DOUBLE)
 
 uint64_t tern_op_exec(void *at, tern_type type, uint32_t op, uint64_t operand, uint64_t compare)
 {
     if (tern_op_exec_size(type) == sizeof(uint32_t))
-        return apply32(at, type, op, (uint32_t)operand, (uint32_t)compare);
-    return apply64(at, type, op, operand, compare);
+        return apply_32(at, type, op, (uint32_t)operand, (uint32_t)compare);
+    return apply_64(at, type, op, operand, compare);
 }

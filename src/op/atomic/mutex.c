@@ -267,13 +267,6 @@ static tern_status near_poll(void *arg)
     return l->now.state == TERN_QLOCK_WAITING ? TERN_PENDING : TERN_OK;
 }
 
-static tern_status wait_near(struct locking *l, tern_deadline deadline)
-{
-    struct tern_wait wait = { .poll = near_poll, .describe = lock_describe, .arg = l, .deadline = deadline };
-
-    return tern_core_wait(&wait);
-}
-
 /* ---- waiting with periodic polls: over the network, or for a place in a full queue ---- */
 
 /* Poll function of a pause that ends early when a message arrives. */
@@ -333,9 +326,10 @@ static tern_status wait_asking(struct locking *l, tern_deadline deadline)
 
 static tern_status wait_turn(struct locking *l, tern_deadline deadline)
 {
-    tern_status st = must_ask(l) ? wait_asking(l, deadline) : TERN_OK;
+    struct tern_wait near = { .poll = near_poll, .describe = lock_describe, .arg = l, .deadline = deadline };
+    tern_status      st = must_ask(l) ? wait_asking(l, deadline) : TERN_OK;
 
-    return st == TERN_OK && is_waiting(l) ? wait_near(l, deadline) : st;
+    return st == TERN_OK && is_waiting(l) ? tern_core_wait(&near) : st;
 }
 
 /* Leave the queue. Returns TERN_OK if the mutex was handed over to this context in the meantime, otherwise `why`. */

@@ -137,23 +137,6 @@ enum tern_link_delivered tern_op_notify_receive(int from, const unsigned char *h
     return took;
 }
 
-/* Whether every rank that could notify the request is dead. */
-static bool senders_dead(const struct tern_notice *notice)
-{
-    if (!tern_op_match_any_source(&notice->name))
-        return tern_core_job_lost(notice->name.source);
-    return tern_core_team_deserted(notice->team);
-}
-
-/* Whether matching notifications may still arrive: sent by dead ranks before their death, or by this rank itself and
- * not refused. */
-static bool has_in_flight(const struct tern_notice *notice)
-{
-    if (!tern_op_match_any_source(&notice->name))
-        return tern_core_message_has_from(notice->name.source, TERN_CHANNEL_NOTIFY);
-    return tern_core_team_has_sent(notice->team, TERN_CHANNEL_NOTIFY);
-}
-
 /* Whether the request is in the table of requests. The caller holds the lock. */
 static bool is_posted(const struct tern_notice *notice)
 {
@@ -167,9 +150,11 @@ bool tern_op_notify_find_hopeless(struct tern_ctx *ctx)
     bool alone = tern_base_biased_lock(&tern_op_notify_lock), again = false;
 
     TERN_LIST_EACH(struct tern_notice, notice, &notices, all) {
-        if (notice->ctx != ctx || !is_posted(notice) || !senders_dead(notice))
+        int source = tern_op_match_source(&notice->name);
+
+        if (notice->ctx != ctx || !is_posted(notice) || !tern_core_team_deserted(notice->team, source))
             continue;
-        if (has_in_flight(notice)) {
+        if (tern_core_team_has_sent(notice->team, source, TERN_CHANNEL_NOTIFY)) {
             again = true;
             continue;
         }
@@ -196,12 +181,6 @@ void tern_op_notify_open(void)
            sizeof(local_parts)); /* matches no lookup: no name, not even 0, is known before there is a region */
 }
 
-/* Called when space for unexpected notifications was freed. */
-static void has_room(void)
-{
-    tern_core_message_full(TERN_CHANNEL_NOTIFY, false);
-}
-
 void tern_op_notify_leave(void)
 {
     bool alone = tern_base_biased_lock(&tern_op_notify_lock);
@@ -210,7 +189,7 @@ void tern_op_notify_leave(void)
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
     TERN_LIST_EACH(struct tern_notice, notice, &notices, all)
         tern_op_notice_free(notice);
-    has_room();
+    tern_core_message_full(TERN_CHANNEL_NOTIFY, false);
 }
 
 void tern_op_notify_close(void)
@@ -225,7 +204,7 @@ void tern_op_notify_forget(uint64_t scope)
 
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
     if (dropped > 0)
-        has_room();
+        tern_core_message_full(TERN_CHANNEL_NOTIFY, false);
 }
 
 /* ---- requests ---- */
@@ -325,7 +304,7 @@ bool tern_op_notice_start(struct tern_notice *notice)
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
     if (taken > 0 ||
         TERN_UNLIKELY(tern_core_message_refuses(TERN_CHANNEL_NOTIFY))) /* refused notifications may be accepted now */
-        has_room();
+        tern_core_message_full(TERN_CHANNEL_NOTIFY, false);
     check_deaths(notice);
     return true;
 }
@@ -364,7 +343,7 @@ bool tern_op_notice_event(struct tern_notice *notice, tern_event *event)
     if (!fresh)
         return false;
     fresh->scratch[0] = notice->count;
-    fresh->scratch[1] = tern_op_match_any_source(&notice->name) ? UINT64_MAX : (uint64_t)notice->name.source;
+    fresh->scratch[1] = (uint64_t)tern_op_match_source(&notice->name);
     alone = tern_base_biased_lock(&tern_op_notify_lock);
     if (is_posted(notice) && !notice->recorded) {
         notice->record = fresh;

@@ -291,30 +291,26 @@ bool tern_op_tagged_has_probed(const struct tern_ctx *ctx)
 
 bool tern_op_tagged_senders_dead(const struct tern_ctx *ctx, const struct tern_match_name *name)
 {
-    if (TERN_LIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) == 0))
-        return false;
-    if (!tern_op_match_any_source(name))
-        return tern_core_job_lost(name->source);
-    return tern_core_team_deserted(ctx->team);
+    return TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0) &&
+           tern_core_team_deserted(ctx->team, tern_op_match_source(name));
 }
 
 bool tern_op_tagged_deserted(const struct tern_ctx *ctx, const struct tern_match_name *name)
 {
-    if (TERN_LIKELY(!tern_op_tagged_senders_dead(ctx, name)))
-        return false;
-    if (!tern_op_match_any_source(name))
-        return !tern_core_message_has_from(name->source, TERN_CHANNEL_TAGGED);
-    return !tern_core_team_has_sent(ctx->team, TERN_CHANNEL_TAGGED);
+    return tern_op_tagged_senders_dead(ctx, name) &&
+           !tern_core_team_has_sent(ctx->team, tern_op_match_source(name), TERN_CHANNEL_TAGGED);
 }
 
 /* ---- setup and shutdown ---- */
 
-void tern_op_tagged_recv_open(void)
+void tern_op_tagged_open(void)
 {
     tern_op_match_open(&tern_op_tagged_match);
     leaving = false;
     tern_op_tagged_kept_bytes = 0;
     tern_base_list_init(&probed);
+    tern_op_am_register(TERN_OP_AM_FIN, tern_op_tagged_on_fin, NULL);
+    tern_op_am_register(TERN_OP_AM_ASSIST, tern_op_tagged_on_assist, NULL);
 }
 
 bool tern_op_tagged_forget(void)
@@ -340,9 +336,10 @@ bool tern_op_tagged_forget(void)
     return all;
 }
 
-void tern_op_tagged_recv_close(void)
+void tern_op_tagged_close(void)
 {
     while (tern_op_tagged_match.oldest)
         free(unstore(tern_op_tagged_match.oldest));
     tern_op_match_close(&tern_op_tagged_match);
+    tern_op_tagged_op_close();
 }

@@ -181,8 +181,8 @@ static bool assist_by_kernel(struct tern_ctx *ctx, const struct tern_tagged_assi
  * the kernel are slower than two ranks that copy for themselves. */
 static bool is_occupied(const struct tern_ctx *ctx)
 {
-    return atomic_load_explicit(&ctx->tagged->wishes, memory_order_relaxed) > 0 || /* a hint */
-           tern_op_engine_has_work(ctx);
+    return atomic_load_explicit(&ctx->tagged->wishes, memory_order_relaxed) > 0 || /* hints */
+           atomic_load_explicit(&ctx->engine_busy, memory_order_relaxed) > 0;
 }
 
 static bool assist_one(struct tern_ctx *ctx, const struct tern_tagged_assist *assist)

@@ -1,4 +1,4 @@
-/* tagged.c: the tagged state of a context, and the setup and shutdown of tagged messages. */
+/* tagged.c: the tagged state of a context, and leaving the job. */
 #include "op/tagged/tagged.h"
 
 #include <inttypes.h>
@@ -214,14 +214,7 @@ void tern_op_tagged_release(struct tern_ctx *ctx)
     ctx->tagged = NULL;
 }
 
-/* ---- setup and shutdown ---- */
-
-void tern_op_tagged_open(void)
-{
-    tern_op_tagged_recv_open();
-    tern_op_am_register(TERN_OP_AM_FIN, tern_op_tagged_on_fin, NULL);
-    tern_op_am_register(TERN_OP_AM_ASSIST, tern_op_tagged_on_assist, NULL);
-}
+/* ---- leaving the job ---- */
 
 static tern_status leave_poll(void *arg)
 {
@@ -248,10 +241,4 @@ tern_status tern_op_tagged_leave(void)
     struct tern_wait wait = { .poll = leave_poll, .describe = leave_describe, .deadline = tern_core_job_deadline() };
 
     return tern_core_wait(&wait);
-}
-
-void tern_op_tagged_close(void)
-{
-    tern_op_tagged_recv_close();
-    tern_op_tagged_op_close();
 }

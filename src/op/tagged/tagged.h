@@ -192,9 +192,6 @@ void tern_op_tagged_on_fin(const tern_am_event *event, void *user); /* handler o
 
 /* ---- recv.c: receiving and matching ---- */
 
-void tern_op_tagged_recv_open(void);
-void tern_op_tagged_recv_close(void);
-
 /* Drop the unexpected messages, now and in future, and send a FIN to the senders that wait for one. Returns false if
  * some messages are left. */
 bool tern_op_tagged_forget(void);

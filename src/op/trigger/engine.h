@@ -114,12 +114,6 @@ static inline uint32_t tern_op_engine_waiting(const struct tern_engine *engine)
     return atomic_load_explicit(&engine->ready_count, memory_order_relaxed);
 }
 
-/* Whether the context has an engine with work to do. */
-static inline bool tern_op_engine_has_work(const struct tern_ctx *ctx)
-{
-    return atomic_load_explicit(&ctx->engine_busy, memory_order_relaxed) > 0;
-}
-
 static inline void tern_op_engine_busy_inc(struct tern_engine *engine)
 {
     atomic_store_explicit(&engine->owner->engine_busy, tern_op_engine_busy(engine) + 1, memory_order_relaxed);
