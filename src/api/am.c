@@ -11,7 +11,7 @@
 #include "core/wait.h"
 #include "op/am/am.h"
 #include "op/start.h"
-#include "op/trigger/trigger.h"
+#include "op/trigger/engine.h"
 
 _Static_assert(sizeof(struct tern_op_am_reservation) <= sizeof(((tern_am_prepared *)0)->reserved),
                "a prepared message fits");

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/options.h"
 #include "core/job.h"
 #include "core/links.h"
@@ -82,11 +81,6 @@ void tern_core_ctx_close(struct tern_ctx *ctx)
         tern_op_tagged_release(ctx);
     tern_base_pool_close(&ctx->ops);
     free(ctx);
-}
-
-tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx)
-{
-    return ctx->timeout > 0 ? tern_base_deadline_in(ctx->timeout) : TERN_FOREVER;
 }
 
 void tern_core_ctx_attend(struct tern_ctx *ctx)

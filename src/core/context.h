@@ -5,6 +5,7 @@
 #include <tern/context.h>
 #include <tern/event.h>
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "base/pool.h"
 #include "core/job.h"
@@ -73,7 +74,10 @@ void        tern_core_ctx_close(struct tern_ctx *ctx);
 void        tern_core_ctx_unlist(struct tern_ctx *ctx);
 
 /* Return the deadline of a blocking call that starts now. */
-tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx);
+static inline tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx)
+{
+    return ctx->timeout > 0 ? tern_base_deadline_in(ctx->timeout) : TERN_FOREVER;
+}
 
 /* Advance the outstanding operations (op.c). */
 void tern_core_ctx_advance(struct tern_ctx *ctx);

@@ -39,6 +39,9 @@ void tern_core_region_release(struct tern_region *region);
  * thread. */
 struct tern_region *tern_core_region_find(struct tern_ctx *ctx, int world_rank, uint64_t addr);
 
+/* The same for a region that contains `size` bytes from the address on. */
+const struct tern_region *tern_core_region_covering(struct tern_ctx *ctx, int world_rank, uint64_t addr, uint64_t size);
+
 /* Copy the part of this rank of the job that has the name (tern_link_part.region); rank -1: this rank's own part of the
  * region that has the id. Returns false if there is none. Any thread. */
 bool tern_core_region_named(uint64_t name, int rank, struct tern_link_part *part);

@@ -5,6 +5,7 @@
  * of all rows up to it, so that a search knows when it can stop. */
 #include <stdlib.h>
 
+#include "base/bits.h"
 #include "core/job.h"
 #include "core/region.h"
 
@@ -105,6 +106,14 @@ struct tern_region *tern_core_region_find(struct tern_ctx *ctx, int world_rank, 
     }
     pthread_mutex_unlock(&tern_job.lock);
     return row ? ctx->found.region : NULL;
+}
+
+const struct tern_region *tern_core_region_covering(struct tern_ctx *ctx, int world_rank, uint64_t addr, uint64_t size)
+{
+    const struct tern_region    *region = tern_core_region_find(ctx, world_rank, addr);
+    const struct tern_link_part *part = region ? &region->part[world_rank] : NULL;
+
+    return part && tern_base_covers(part->size, addr - part->addr, size) ? region : NULL;
 }
 
 bool tern_core_region_named(uint64_t name, int rank, struct tern_link_part *part)

@@ -369,8 +369,9 @@ static inline tern_status reserve_queued(struct tern_op_am_reservation *reservat
 }
 
 /* Prepare a long message, or a message whose payload is in the caller's buffer. */
-static tern_status prepare_any(const tern_am_wish *wish, struct tern_op_am_reservation *reservation,
-                               tern_am_prepared *out)
+static __attribute__((noinline)) tern_status prepare_any(const tern_am_wish            *wish,
+                                                         struct tern_op_am_reservation *reservation,
+                                                         tern_am_prepared              *out)
 {
     struct tern_link_part *part = wish->kind == TERN_AM_LONG ? &wish->region->part[reservation->msg.peer] : NULL;
     bool                   queued = is_queued(wish, part);

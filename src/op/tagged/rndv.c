@@ -10,8 +10,8 @@
  * data. Chunks may land in any order. On a path whose gets complete immediately, at most one window of gets is made
  * before other work is polled. If the sender can help, both ranks copy instead (rndv_assist.c).
  *
- * The caller of every function here holds the engine's lock, except for tern_op_tagged_region(),
- * tern_op_tagged_reach(), tern_op_tagged_matched(), tern_op_tagged_rndv_start() and tern_op_tagged_has_helper(). */
+ * The caller of every function here holds the engine's lock, except for tern_op_tagged_reach(),
+ * tern_op_tagged_matched(), tern_op_tagged_rndv_start() and tern_op_tagged_has_helper(). */
 #include <stdio.h>
 
 #include "base/bits.h"
@@ -22,13 +22,6 @@
 #include "op/trigger/helper.h"
 
 /* ---- the sender's memory ---- */
-
-const struct tern_region *tern_op_tagged_region(struct tern_ctx *ctx, int rank, uint64_t addr, uint64_t size)
-{
-    const struct tern_region *region = tern_core_region_find(ctx, rank, addr);
-
-    return region && tern_base_covers(region->part[rank].size, addr - region->part[rank].addr, size) ? region : NULL;
-}
 
 /* Find the part of a region that both ranks have. */
 static tern_status find_part(struct tern_tagged_op *op)

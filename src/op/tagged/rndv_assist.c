@@ -79,7 +79,7 @@ static bool is_stored(const struct tern_tagged_op *op)
 {
     struct tern_ctx          *ctx = op->request->ctx->engine->ctx;
     const struct tern_region *region =
-        tern_op_tagged_region(ctx, tern_job.boot.rank, (uint64_t)(uintptr_t)op->request->buffer, op->want);
+        tern_core_region_covering(ctx, tern_job.boot.rank, (uint64_t)(uintptr_t)op->request->buffer, op->want);
 
     return region && region->part[tern_job.boot.rank].mem_kind != TERN_MEM_PRIVATE &&
            region->part[op->request->source].base;

@@ -149,7 +149,7 @@ static bool copy_some(struct tern_lane *lane, const struct tern_tagged_assist *a
 static const struct tern_link_part *stored_part(struct tern_ctx *ctx, const struct tern_tagged_assist *assist)
 {
     int                          rank = assist->request->peer;
-    const struct tern_region    *region = tern_op_tagged_region(ctx, rank, assist->addr, assist->size);
+    const struct tern_region    *region = tern_core_region_covering(ctx, rank, assist->addr, assist->size);
     const struct tern_link_part *part = region ? &region->part[rank] : NULL;
 
     return part && part->path && part->path->instant && part->base ? part : NULL;

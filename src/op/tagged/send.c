@@ -139,9 +139,9 @@ static tern_status send_data(struct tern_ctx *ctx, int rank, uint64_t tag, const
  * the same node by loads. Returns false otherwise. */
 static bool handle_of_region(struct tern_tagged_op *op)
 {
-    const struct tern_request   *request = op->request;
-    uint64_t                     addr = (uint64_t)(uintptr_t)request->buffer;
-    const struct tern_region    *region = tern_op_tagged_region(request->ctx, tern_job.boot.rank, addr, request->size);
+    const struct tern_request *request = op->request;
+    uint64_t                   addr = (uint64_t)(uintptr_t)request->buffer;
+    const struct tern_region *region = tern_core_region_covering(request->ctx, tern_job.boot.rank, addr, request->size);
     const struct tern_link_part *part = region ? &region->part[tern_job.boot.rank] : NULL;
 
     if (!region || region->part[request->peer].region == 0)

@@ -79,9 +79,6 @@ static inline void tern_op_tagged_fail(struct tern_tagged_op *op, tern_status st
 /* Attach the memory of a process for one message. */
 tern_status tern_op_tagged_reach(int rank, const struct tern_mem_handle *handle, struct tern_link_part *part);
 
-/* The region that contains the bytes at addr in the memory of the rank; NULL: none. The context's thread. */
-const struct tern_region *tern_op_tagged_region(struct tern_ctx *ctx, int rank, uint64_t addr, uint64_t size);
-
 /* Start one get. Returns TERN_AGAIN if nothing was started. */
 tern_status tern_op_tagged_get(struct tern_tagged_op *op, uint64_t at, uint64_t len);
 

@@ -12,11 +12,40 @@
 #pragma once
 
 #include <pthread.h>
+#include <tern/am.h>
+#include <tern/counter.h>
 
 #include "base/list.h"
 #include "boot/helper.h"
 #include "core/context.h"
-#include "op/trigger/trigger.h"
+#include "op/trigger/threshold.h"
+
+enum tern_trigger_state {
+    TERN_TRIGGER_ARMED, /* waits for its counter */
+    TERN_TRIGGER_READY, /* ready to start */
+    TERN_TRIGGER_STARTED,
+    TERN_TRIGGER_DONE,
+};
+
+/* What the engine adds to an operation that updates a counter or waits for one. Such an operation is parked until it
+ * may start on the engine's context. It never waits there, and the engine learns of its completion. An operation that
+ * is not a transfer, such as an active message, has no part, and is complete when it has started. */
+struct tern_trigger {
+    struct tern_threshold armed; /* must be first */
+    struct tern_op       *op;
+    struct tern_engine   *engine;
+    uint32_t              state;   /* enum tern_trigger_state. Written under the engine's lock, read by reports */
+    uint32_t              flags;   /* of tern_opts */
+    struct tern_counter  *when;    /* the counter that it waits for; NULL: it does not wait any more */
+    struct tern_counter  *counter; /* the counter that is updated on completion; NULL: none */
+    struct tern_counter  *target;  /* of a counter addition: the counter to add to */
+    struct tern_list      ready;   /* in the list of operations that are ready to start */
+    struct tern_list      all;     /* in the list of all operations of the engine */
+    uint64_t              bytes;   /* added to the counter with TERN_COUNT_BYTES */
+    int                   rank;    /* in the job; -1: none */
+    bool                  silent;  /* an event reports the error, not tern_quiet */
+    bool                  watch;   /* the operation does nothing: it is only an event of the counter */
+};
 
 struct tern_counter {
     struct tern_engine         *engine;
@@ -69,6 +98,11 @@ static inline uint64_t tern_op_counter_failures(const struct tern_counter *count
  * opts. Returns TERN_AGAIN or an error if the operation is not accepted; then it has been freed. rank is the rank of
  * the job that the operation concerns, or -1, and target the counter that it adds to, or NULL. */
 tern_status tern_op_engine_park(struct tern_op *op, const tern_opts *opts, int rank, struct tern_counter *target);
+
+/* Park an active message, the addition to a counter, or an event of a counter. The caller has checked the arguments. */
+tern_status tern_op_trigger_am(struct tern_ctx *ctx, int peer, const tern_am *am, const tern_opts *opts);
+tern_status tern_op_trigger_add(struct tern_counter *target, uint64_t value, const tern_opts *opts);
+tern_status tern_op_trigger_watch(struct tern_counter *counter, const tern_opts *opts);
 
 /* Add to a counter on behalf of an operation. The caller holds the lock. Returns TERN_ERR_RANGE if the sum would
  * overflow. */
