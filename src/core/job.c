@@ -61,7 +61,7 @@ void tern_core_job_mark_dead(uint32_t losses)
     atomic_store_explicit(&tern_job.losses_seen, losses, memory_order_relaxed);
     TERN_LIST_EACH(struct tern_ctx, ctx, &tern_job.contexts, node)
         atomic_store_explicit(&ctx->attention, true,
-                              memory_order_release); /* losses_seen; pairs with op/tagged/tagged.c, advance() */
+                              memory_order_release); /* losses_seen; pairs with tern_op_tagged_advance() */
     pthread_mutex_unlock(&tern_job.lock);
 }
 

@@ -246,7 +246,7 @@ static tern_status no_memory(const struct tern_op *op)
 }
 
 /* Add the operation to the engine and start what is due. */
-static tern_status accept(struct tern_trigger *trigger, const tern_opts *opts)
+static tern_status accept(struct tern_trigger *trigger)
 {
     struct tern_engine *engine = trigger->engine;
 
@@ -255,9 +255,9 @@ static tern_status accept(struct tern_trigger *trigger, const tern_opts *opts)
         pthread_mutex_unlock(&engine->lock);
         return no_memory(trigger->op);
     }
-    if (trigger->watch && trigger->state == TERN_TRIGGER_ARMED && opts->when->error < 0) {
-        tern_op_threshold_remove(&opts->when->armed, &trigger->armed);
-        tern_op_engine_end(trigger, opts->when->error);
+    if (trigger->watch && trigger->when && trigger->when->error < 0) { /* it waits, and the counter has failed before */
+        tern_op_threshold_remove(&trigger->when->armed, &trigger->armed);
+        tern_op_engine_end(trigger, trigger->when->error);
     }
     progress_and_unlock(engine);
     return TERN_OK;
@@ -289,7 +289,7 @@ tern_status tern_op_engine_park(struct tern_op *op, const tern_opts *opts, int r
         op->trigger = trigger;
         op->progress = trigger->engine->owner;
         op->events = events;
-        st = accept(trigger, opts);
+        st = accept(trigger);
     }
     if (st != TERN_OK) {
         free(trigger);
