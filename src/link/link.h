@@ -20,9 +20,9 @@
  * function pointer in a table is NULL: what a link need not do is a stub of none.h. The transfers have no table: each
  * part has a path.
  *
- * Every implementation has these files: link.c (the table), region.c (attach), message.c; links with their own groups
- * have group.c; the larger links have additional files. Read self/ first. chaos/ wraps the other
- * links in order to test a program (TERN_CHAOS).
+ * Every implementation has the files link.c (the table) and region.c (attach); links with their own groups have group.c;
+ * the larger links have additional files. Read self/ first. chaos/ wraps the other links in order to test a program
+ * (TERN_CHAOS).
  */
 #pragma once
 
@@ -62,6 +62,19 @@ struct tern_link_up {
                          unsigned char *response, size_t max, size_t *response_len);
     void (*gone)(int rank);
 };
+
+/* Pass a message of any channel to the core. Returns false if the core cannot accept a notification or tagged message
+ * now. A notification has no inline payload. */
+static inline bool tern_link_deliver(const struct tern_link_up *up, int from, unsigned channel,
+                                     const unsigned char *head, const unsigned char *data, size_t len)
+{
+    if (channel == TERN_CHANNEL_NOTIFY)
+        return up->notify(from, head, false) != TERN_LINK_REFUSED;
+    if (channel == TERN_CHANNEL_TAGGED)
+        return up->tagged(from, head, data, len);
+    up->message(from, channel, head, data, len);
+    return true;
+}
 
 /* A transport. Threads: open, close, attach, detach are called by the thread that makes a collective call (attach and
  * expose by one thread at a time, the others by one thread at a time for each team); lane_*, progress and cancel by the

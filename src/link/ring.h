@@ -14,6 +14,14 @@ struct tern_link_rx {
     struct tern_slot         *slot;        /* the sender's slot */
 };
 
+/* Return the size of a ring, within limits. */
+static inline size_t tern_link_ring_bytes(uint64_t wanted, size_t least, size_t most)
+{
+    size_t bytes = wanted < least ? least : wanted > most ? most : (size_t)wanted;
+
+    return bytes & ~(size_t)(TERN_RING_LINE - 1);
+}
+
 /* Lock the producer of a channel. Replies need no lock: only one thread at a time sends them. */
 static inline bool tern_link_producer_lock(struct tern_ring_mp_producer *producer, unsigned channel)
 {

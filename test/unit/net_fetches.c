@@ -36,15 +36,15 @@ static struct scene {
 
 /* ---- the network ---- */
 
-static int answer_read(struct net_link *net, struct net_ctx *ctx, void *to, const struct net_mr *mr,
-                       const struct net_remote *from)
+static int answer_rma(struct net_link *net, struct net_ctx *ctx, bool get, void *to, const struct net_mr *mr,
+                      const struct net_remote *from)
 {
     unsigned number = 0;
     int      rc;
 
     while (number < s.msgs && &s.msg[number]->ctx != ctx)
         number++;
-    assert_true(net == &s.net && !mr && number < s.msgs);
+    assert_true(net == &s.net && get && !mr && number < s.msgs);
     assert_int_equal(s.state[number], WAITS); /* otherwise the message is fetched twice, or after it failed */
     assert_true(from->len == LEN && to == s.msg[number]->bytes + NET_WIRE_HEAD);
     s.reads++;
@@ -63,7 +63,7 @@ static const char *say_error(const struct net_link *net, int error)
 
 static int begin(void **state)
 {
-    static const struct net_verbs verbs = { .read = answer_read, .why = say_error };
+    static const struct net_verbs verbs = { .rma = answer_rma, .why = say_error };
 
     (void)state;
     memset((void *)&s, 0, sizeof(s));

@@ -1,4 +1,8 @@
-/* lane.c: how a lane learns that its operations have completed.
+/* lane.c: how operations are posted to the network, and how a lane learns that its operations have completed.
+ *
+ * Everything that is posted to the network is posted by tern_net_post(). An operation that the network refuses because
+ * it is busy, whose target has not published its address yet, or that lacks a resource, waits in the retry queue, a
+ * FIFO that every poll tries again. An operation that is refused again goes to the end, so that it delays no other one.
  *
  * The state of an operation is in the record of the core. The thread that polls the completion queue pushes finished
  * operations onto the stack of their lane. The lane's own thread pops and reports them. An operation whose connection
@@ -17,6 +21,60 @@
 
 /* Polls between two checks for peers that left in order. A thread also checks before it sleeps. */
 #define LOOKS_PER_ROLL 1024
+#define REFUSALS 16 /* refused operations after which tern_net_retry() leaves the others to the next poll */
+
+/* ---- posting, and the retry queue ---- */
+
+void tern_net_ctx_init(struct net_ctx *ctx, struct net_peer *peer, net_post_fn *post, net_ended_fn *ended)
+{
+    ctx->local = NULL;
+    ctx->peer = peer;
+    ctx->post = post;
+    ctx->ended = ended;
+    tern_base_list_init(&ctx->node);
+}
+
+void tern_net_later(struct net_link *net, struct net_ctx *ctx)
+{
+    if (!tern_net_is_waiting(ctx))
+        tern_base_list_append(&net->retry, &ctx->node);
+}
+
+static __attribute__((noinline, cold)) int resolve(struct net_link *net, struct net_peer *peer)
+{
+    tern_status st = net->verbs->resolve(net, peer);
+
+    if (st == TERN_OK)
+        return 0;
+    if (st == TERN_AGAIN)
+        return tern_net_gone(net, peer->rank) ? -ENOTCONN : -EAGAIN;
+    tern_net_break_off(net, peer, tern_base_detail());
+    return -EADDRNOTAVAIL;
+}
+
+int tern_net_post(struct net_link *net, struct net_ctx *ctx)
+{
+    int rc = TERN_LIKELY(!ctx->peer || ctx->peer->known) ? 0 : resolve(net, ctx->peer);
+
+    if (rc == 0)
+        rc = ctx->post(net, ctx);
+    if (rc == -EAGAIN)
+        tern_net_later(net, ctx);
+    else if (rc != 0)
+        ctx->ended(net, ctx, -rc);
+    return rc;
+}
+
+void tern_net_retry(struct net_link *net)
+{
+    const struct tern_list *last = net->retry.prev;
+    struct tern_list       *node = NULL;
+
+    for (int refused = 0; refused < REFUSALS && node != last && (node = tern_base_list_pop(&net->retry));)
+        refused += tern_net_post(net, TERN_LIST_ITEM(node, struct net_ctx, node)) == -EAGAIN;
+}
+
+/* ---- lanes ---- */
 
 tern_status tern_net_lane_open(struct tern_link *link, struct tern_lane **out)
 {
@@ -76,11 +134,6 @@ void tern_net_op_init(struct tern_link_op *op, const struct tern_xfer *xfer, str
                       struct net_peer *peer)
 {
     *op = (struct tern_link_op){ .xfer = *xfer, .status = TERN_OK, .net = { .lane = lane, .peer = peer } };
-}
-
-void tern_net_op_enlist(struct tern_link_op *op)
-{
-    tern_base_list_push(&op->net.lane->ops, &op->node);
 }
 
 void tern_net_op_fail(struct tern_link_op *op, int error)

@@ -1,9 +1,9 @@
-/* msg_recv.c: receiving messages.
+/* msg_recv.c: messages from other nodes: receiving them, and passing them to the core.
  *
  * The network passes each message that has arrived to tern_net_receive(), which checks the message and copies it into a
  * net_rx_msg at once, so that the network's buffers are always available. Data that remain in the sender's ring are
- * fetched with a read. There is one queue of received messages for each channel. The messages of
- * one sender are in the order in which they were sent.
+ * fetched with a read. There is one queue of received messages for each channel, from which they are delivered. The
+ * messages of one sender are in the order in which they were sent.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,10 +12,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/sanitize.h"
 #include "link/net/net.h"
+#include "link/none.h"
 
 #define SMALL 256u /* largest data size of records that are kept for reuse */
 #define SPARES 64
+#define BATCH 16
 
 /* Record a fatal error of the link. Only the first one is recorded, and the next delivery returns it. Incrementing
  * the count of the queue makes a thread deliver. The caller must hold the lock. */
@@ -79,7 +82,7 @@ static struct net_rx_msg *msg_new(struct net_msg *m, size_t len)
     return msg;
 }
 
-void tern_net_rx_free(struct net_link *net, struct net_rx_msg *msg)
+static void msg_free(struct net_link *net, struct net_rx_msg *msg)
 {
     if (msg->capacity > SMALL || net->msg.spares == SPARES) {
         free(msg);
@@ -110,7 +113,8 @@ static void enqueue(struct net_link *net, struct net_rx_msg *msg)
     atomic_fetch_add_explicit(&queue->count, 1, memory_order_relaxed); /* a hint; ordered by the lock */
 }
 
-struct net_rx_msg *tern_net_rx_peek(const struct net_link *net, unsigned channel)
+/* Returns the oldest message of a channel whose sender was not refused in the current pass, or NULL. */
+static struct net_rx_msg *msg_peek(const struct net_link *net, unsigned channel)
 {
     TERN_LIST_EACH(struct net_rx_msg, msg, &net->msg.queue[channel].msgs, node)
         if (msg->ctx.peer->passed[channel] != net->msg.pass[channel])
@@ -118,8 +122,9 @@ struct net_rx_msg *tern_net_rx_peek(const struct net_link *net, unsigned channel
     return NULL;
 }
 
-/* A credit for the sender is due if the sender waits for one, or if a quarter of its ring has been consumed. */
-void tern_net_rx_consume(struct net_link *net, struct net_rx_msg *msg)
+/* Remove a message from its queue. A credit for the sender is due if the sender waits for one, or if a quarter of its
+ * ring has been consumed. */
+static void msg_consume(struct net_link *net, struct net_rx_msg *msg)
 {
     struct net_rx_channel *in = &msg->ctx.peer->in[msg->channel];
     struct tern_ring_shape shape = net->msg.shape[msg->channel];
@@ -225,7 +230,7 @@ static int fetch_post(struct net_link *net, struct net_ctx *ctx)
 
     if (tern_net_gone(net, ctx->peer->rank))
         return 0;
-    return net->verbs->read(net, ctx, msg->bytes + NET_WIRE_HEAD, NULL, &msg->remote);
+    return net->verbs->rma(net, ctx, true, msg->bytes + NET_WIRE_HEAD, NULL, &msg->remote);
 }
 
 /* ---- incoming messages ---- */
@@ -371,7 +376,7 @@ void tern_net_rx_put_notify(struct net_link *net, uint64_t data)
     }
     in = &peer->in[NET_PUT_NOTIFY];
     if (in->received - in->consumed >= m->shape[NET_PUT_NOTIFY].cells) {
-        tern_net_rx_free(net, msg);
+        msg_free(net, msg);
         drop_stranger(net, sizeof(data));
         return;
     }
@@ -383,6 +388,84 @@ void tern_net_rx_put_notify(struct net_link *net, uint64_t data)
     in->received++;
     enqueue(net, msg);
     tern_net_ring(net);
+}
+
+/* ---- delivering ---- */
+
+void tern_net_msg_poll(struct tern_link *link)
+{
+    struct net_link *net = tern_net(link);
+
+    if (atomic_load_explicit(&net->fresh, memory_order_relaxed)) /* fresh is a hint */
+        atomic_store_explicit(&net->fresh, false, memory_order_relaxed);
+    else
+        net->verbs->poll(net);
+}
+
+/* Deliver the messages of a channel. A request or reply is consumed before it is handled, so that the reply carries the
+ * acknowledgement. A notification or tagged message is consumed when the core has accepted it. A message that is
+ * refused delays the messages of its own sender only. */
+static tern_status deliver(struct tern_link_watch *watch)
+{
+    struct net_link   *net = tern_net(watch->link);
+    uint32_t           pass = ++net->msg.pass[watch->channel];
+    bool               pair = watch->channel < TERN_CHANNELS_PAIR, accepted = false;
+    struct net_rx_msg *msg = NULL;
+    tern_status        st;
+
+    if (!pair)
+        tern_base_order_after_peers();        /* what was done for the peers whose messages are delivered now */
+    for (int taken = 0;; taken += accepted) { /* refused messages do not count, so that other senders are served */
+        pthread_mutex_lock(&net->lock);
+        if (accepted && !pair)
+            msg_consume(net, msg);
+        if (accepted)
+            msg_free(net, msg);
+        msg = taken < BATCH ? msg_peek(net, watch->channel) : NULL;
+        if (msg && pair)
+            msg_consume(net, msg);
+        else if (!msg)
+            tern_net_retry(net); /* credits are due */
+        st = net->msg.damage;
+        pthread_mutex_unlock(&net->lock);
+        if (!msg)
+            return st < 0 ? tern_base_fail(st, "%s", net->msg.why) : TERN_OK;
+        accepted =
+            tern_link_deliver(net->up, msg->ctx.peer->rank, watch->channel, msg->bytes + sizeof(struct net_header),
+                              msg->len > 0 ? msg->bytes + NET_WIRE_HEAD : NULL, msg->len);
+        if (!accepted)
+            msg->ctx.peer->passed[watch->channel] = pass;
+    }
+}
+
+bool tern_net_msg_pending(struct tern_link *link, int peer, unsigned channel)
+{
+    struct net_link *net = tern_net(link);
+    bool             pending = false;
+
+    pthread_mutex_lock(&net->lock);
+    TERN_LIST_EACH(struct net_rx_msg, msg, &net->msg.queue[channel].msgs, node)
+        pending |= msg->ctx.peer->rank == peer;
+    pthread_mutex_unlock(&net->lock);
+    return pending;
+}
+
+/* Each channel has a watch on the number of its received messages. */
+tern_status tern_net_messages_open(struct net_link *net)
+{
+    tern_status st = TERN_OK;
+
+    for (unsigned c = 0; c < TERN_CHANNELS && st == TERN_OK; c++) {
+        struct net_queue *queue = &net->msg.queue[c];
+
+        queue->watch = (struct tern_link_watch){ .word = &queue->count,
+                                                 .channel = c,
+                                                 .deliver = deliver,
+                                                 .expect = tern_link_no_expect,
+                                                 .link = (struct tern_link *)net };
+        st = net->up->watch(&queue->watch);
+    }
+    return st;
 }
 
 /* ---- closing ---- */

@@ -1,17 +1,27 @@
-/* msg_send.c: sending messages.
+/* msg_send.c: messages to other nodes: the functions of the link interface that send.
  *
- * The messages that are published in a ring are sent in order. A message without data is copied and sent (inject). A
- * message with data is sent directly from the ring. The data of a long message stay in the ring: only the head and
- * the location of the data are sent, and the receiver reads the data. A cell is free again when the provider has
- * completed its send and the peer has acknowledged the message.
+ * For each peer to which it sends, a rank has a ring in private memory (base/spsc_ring.h) for each channel, created at
+ * the first use: requests, replies, notifications and tagged messages. A sender reserves space in a ring, writes the
+ * message and publishes it; messages may be published in any order. They are sent in the order of their reservation,
+ * and their space is freed when the peer has consumed them. So the rings implement flow control: the messages that are
+ * in flight to a peer, or wait there to be consumed, never exceed the ring, and a reply never waits behind requests.
+ *
+ * A message without data is copied and sent (inject). A message with data is sent directly from the ring. The data of a
+ * long message stay in the ring: only the head and the location of the data are sent, and the receiver reads the data.
+ * A cell is free again when the provider has completed its send and the peer has acknowledged the message.
+ *
+ * Credits return in the headers of messages in the opposite direction. They are sent in a message of their own when
+ * a quarter of a ring is to be reported, or when the sender asks because its ring is full. Every message carries a
+ * token that only ranks of the job can make. A message without a valid token is dropped.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/sanitize.h"
 #include "base/wake_request.h"
 #include "link/net/net.h"
+#include "link/ring.h"
 
 /* ---- rings ---- */
 
@@ -23,7 +33,7 @@ void tern_net_tx_drop(struct net_link *net, struct net_peer *peer)
     }
 }
 
-tern_status tern_net_tx_make(struct net_link *net, struct net_peer *peer, unsigned channel)
+static tern_status ring_make(struct net_link *net, struct net_peer *peer, unsigned channel)
 {
     struct net_tx_channel *out = &peer->out[channel];
     struct tern_ring_shape shape = net->msg.shape[channel];
@@ -36,7 +46,7 @@ tern_status tern_net_tx_make(struct net_link *net, struct net_peer *peer, unsign
         return st;
     tern_base_ring_producer_init(&out->ring.producer, out->mr.bytes, shape);
     tern_base_ring_consumer_init(&out->cells, out->mr.bytes, shape);
-    /* release: the ring before the flag. Pairs with the acquire in target() of message.c. */
+    /* release: the ring before the flag. Pairs with the acquire in target(). */
     atomic_store_explicit(&out->ready, true, memory_order_release);
     return TERN_OK;
 }
@@ -247,4 +257,180 @@ int tern_net_tx_post(struct net_link *net, struct net_ctx *ctx)
 void tern_net_tx_ended(struct net_link *net, struct net_ctx *ctx, int error)
 {
     tern_net_break_off(net, ctx->peer, net->verbs->why(net, error));
+}
+
+/* ---- the link interface ---- */
+
+size_t tern_net_msg_max_data(struct tern_link *link, int peer, unsigned channel)
+{
+    (void)peer, (void)channel;
+    return tern_base_ring_max_data(tern_net(link)->msg.shape[TERN_CHANNEL_REQUEST]) - NET_WIRE_HEAD;
+}
+
+static __attribute__((noinline, cold)) tern_status first_message(struct net_link *net, int rank, unsigned channel)
+{
+    struct net_peer *peer;
+    tern_status      st = TERN_OK;
+
+    pthread_mutex_lock(&net->lock);
+    peer = tern_net_peer(net, rank);
+    if (!peer)
+        st = TERN_ERR_NOMEM;
+    else if (!atomic_load_explicit(&peer->out[channel].ready, memory_order_relaxed))
+        st = ring_make(net, peer, channel);
+    pthread_mutex_unlock(&net->lock);
+    return st;
+}
+
+/* Request a credit from the peer, unless everything is acknowledged or a request is outstanding. */
+static void request_credit(struct net_link *net, struct net_peer *peer, unsigned channel)
+{
+    struct net_tx_channel *out = &peer->out[channel];
+
+    if (out->transmitted == out->acked || out->credit_requested)
+        return;
+    out->credit_requested = true;
+    tern_net_tx_due(net, peer, (unsigned)NET_DUE_CREDIT_REQUEST << channel);
+}
+
+/* The number of unconsumed notifications that were sent with puts is limited to the size of the peer's notification
+ * queue. */
+bool tern_net_notify_credit_take(struct net_link *net, struct net_peer *peer)
+{
+    struct net_tx_channel *out = &peer->out[NET_PUT_NOTIFY];
+
+    if (TERN_LIKELY(out->transmitted - out->acked < net->msg.shape[NET_PUT_NOTIFY].cells)) {
+        out->transmitted++;
+        return true;
+    }
+    request_credit(net, peer, NET_PUT_NOTIFY);
+    return false;
+}
+
+void tern_net_notify_credit_return(struct net_peer *peer)
+{
+    peer->out[NET_PUT_NOTIFY].transmitted--;
+}
+
+static __attribute__((noinline, cold)) tern_status ring_full(struct net_link *net, struct net_peer *peer,
+                                                             unsigned channel)
+{
+    bool broken;
+
+    pthread_mutex_lock(&net->lock);
+    request_credit(net, peer, channel);
+    net->verbs->drain(net);
+    broken = peer->broken;
+    pthread_mutex_unlock(&net->lock);
+    if (!broken)
+        return TERN_AGAIN;
+    return tern_base_fail(TERN_ERR_PEER, "messages to rank %d were lost: the connection to it broke: %s", peer->rank,
+                          peer->why); /* written once */
+}
+
+/* Returns the peer of a rank with its ring for the channel, both created if necessary. Returns NULL with the error
+ * in *st. */
+static struct net_peer *target(struct net_link *net, int rank, unsigned channel, tern_status *st)
+{
+    struct net_peer *peer;
+
+    /* acquire: the peer and its ring. Pair with the releases in tern_net_peer_make() and ring_make(). */
+    while (!(peer = atomic_load_explicit(&net->peer[rank], memory_order_acquire)) ||
+           !atomic_load_explicit(&peer->out[channel].ready, memory_order_acquire))
+        if ((*st = first_message(net, rank, channel)) < 0)
+            return NULL;
+    return peer;
+}
+
+/* A message without data is a cell. Any other message has space in the data ring, with header and head in front of the
+ * data. */
+tern_status tern_net_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
+{
+    struct net_link *net = tern_net(link);
+    tern_status      st = TERN_OK;
+    struct net_peer *peer = target(net, msg->peer, msg->channel, &st);
+    size_t           front = max > 0 ? NET_WIRE_HEAD : 0, most = max < SIZE_MAX - front ? max + front : SIZE_MAX;
+
+    if (!peer)
+        return st;
+    if (min > net->msg.shape[msg->channel].data ||
+        tern_link_ring_open(&peer->out[msg->channel].ring, msg, min + front, most) != TERN_OK)
+        return ring_full(net, peer, msg->channel);
+    if (msg->data) {
+        msg->head = msg->data + sizeof(struct net_header);
+        msg->data += front;
+        msg->data_max = msg->data_max - front < max ? msg->data_max - front : max;
+    }
+    return TERN_OK;
+}
+
+/* Send what was published for the rank. */
+static void kick(struct net_link *net, int rank)
+{
+    struct net_peer *peer = atomic_load_explicit(&net->peer[rank], memory_order_relaxed); /* set by target() */
+
+    pthread_mutex_lock(&net->lock);
+    if (!tern_net_is_waiting(&peer->tx))
+        tern_net_post(net, &peer->tx);
+    pthread_mutex_unlock(&net->lock);
+}
+
+tern_status tern_net_msg_short(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
+                               unsigned count)
+{
+    struct net_link *net = tern_net(link);
+    tern_status      st = TERN_OK;
+    struct net_peer *to = target(net, peer, channel, &st);
+
+    if (!to)
+        return st;
+    if (!tern_link_ring_push(&to->out[channel].ring, channel, first, rest, count, false))
+        return ring_full(net, to, channel);
+    kick(net, peer);
+    return TERN_OK;
+}
+
+void tern_net_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
+{
+    tern_base_order_before_peers(); /* for the thread that serves a peer which this message causes to act */
+    tern_base_ring_publish(&msg->place, msg->data ? NET_WIRE_HEAD + len : 0);
+    kick(tern_net(link), msg->peer);
+}
+
+void tern_net_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
+{
+    tern_base_ring_skip(&msg->place);
+    kick(tern_net(link), msg->peer);
+}
+
+/* Returns true if the peer has consumed all messages of the channel. Requests a credit otherwise. */
+static bool is_settled(struct net_link *net, struct net_peer *peer, unsigned channel)
+{
+    const struct net_tx_channel *out = &peer->out[channel];
+
+    if (channel != NET_PUT_NOTIFY &&
+        !atomic_load_explicit(&out->ready, memory_order_relaxed)) /* written under the lock */
+        return true;
+    request_credit(net, peer, channel);
+    return out->transmitted == out->acked && !tern_net_is_waiting(&peer->tx);
+}
+
+bool tern_net_msg_flushed(struct tern_link *link)
+{
+    struct net_link *net = tern_net(link);
+    bool             settled = true;
+
+    pthread_mutex_lock(&net->lock);
+    for (int rank = 0; rank < net->ranks; rank++) {
+        struct net_peer *peer =
+            atomic_load_explicit(&net->peer[rank], memory_order_relaxed); /* written under the lock */
+
+        if (!peer || peer->broken || tern_net_gone(net, rank))
+            continue;
+        for (unsigned c = 0; c < NET_COUNTED; c++)
+            settled &= is_settled(net, peer, c);
+    }
+    tern_net_retry(net);
+    pthread_mutex_unlock(&net->lock);
+    return settled;
 }

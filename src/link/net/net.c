@@ -1,9 +1,4 @@
-/* net.c: what the parts of a link over a network share: opening and closing, the peers, and the retry queue.
- *
- * Everything that is posted to the network is posted by tern_net_post(). An operation that the network refuses because
- * it is busy, whose target has not published its address yet, or that lacks a resource, waits in the retry queue, a
- * FIFO that every poll tries again. An operation that is refused again goes to the end, so that it delays no other one.
- */
+/* net.c: what the parts of a link over a network share: opening and closing, the peers, and registered memory. */
 #include "link/net/net.h"
 
 #include <stdio.h>
@@ -12,9 +7,24 @@
 #include <sys/mman.h>
 
 #include "base/log.h"
-#include "boot/bell.h"
+#include "link/ring.h"
 
-#define REFUSALS 16 /* refused operations after which tern_net_retry() leaves the others to the next poll */
+#define SMALLEST_RING 8192u
+#define LARGEST_RING (256u << 10)
+
+/* Choose the sizes of the rings of messages to one peer. */
+static void choose_rings(struct net_msg *m, size_t ranks)
+{
+    size_t bytes = tern_link_ring_bytes(tern_opt.am_queue / (TERN_CHANNELS_PAIR * ranks), SMALLEST_RING, LARGEST_RING);
+
+    for (unsigned c = 0; c < TERN_CHANNELS; c++) {
+        m->ring_bytes[c] = bytes;
+        m->shape[c] = tern_base_ring_shape(bytes);
+    }
+    m->ring_bytes[TERN_CHANNEL_NOTIFY] = tern_base_ring_cells_bytes((size_t)tern_opt.notify_queue);
+    m->shape[TERN_CHANNEL_NOTIFY] = m->shape[NET_PUT_NOTIFY] =
+        tern_base_ring_shape_cells(m->ring_bytes[TERN_CHANNEL_NOTIFY]);
+}
 
 tern_status tern_net_open(struct net_link *net, const struct net_verbs *verbs, const struct tern_boot *boot,
                           const struct tern_link_up *up)
@@ -32,6 +42,7 @@ tern_status tern_net_open(struct net_link *net, const struct net_verbs *verbs, c
     for (unsigned c = 0; c < TERN_CHANNELS; c++)
         tern_base_list_init(&net->msg.queue[c].msgs);
     tern_base_list_init(&net->rpc.calls);
+    choose_rings(&net->msg, (size_t)boot->ranks);
     net->rpc.buf_bytes = tern_base_round_up(tern_opt.ofi_rpc_buf, TERN_CACHE_LINE);
     net->peer = calloc((size_t)boot->ranks, sizeof(*net->peer));
     if (!net->peer)
@@ -57,20 +68,12 @@ void tern_net_close(struct net_link *net)
     free((void *)net->peer);
 }
 
-void tern_net_ring(struct net_link *net)
-{
-    tern_boot_wake(tern_net_slot(net, net->rank));
-}
-
 /* ---- peers ---- */
 
-struct net_peer *tern_net_peer(struct net_link *net, int rank)
+struct net_peer *tern_net_peer_make(struct net_link *net, int rank)
 {
-    struct net_peer *peer = atomic_load_explicit(&net->peer[rank], memory_order_relaxed); /* written under the lock */
+    struct net_peer *peer = calloc(1, sizeof(*peer));
 
-    if (TERN_LIKELY(peer != NULL))
-        return peer;
-    peer = calloc(1, sizeof(*peer));
     if (!peer) {
         tern_base_fail(TERN_ERR_NOMEM, "link %s: no memory for rank %d", net->name, rank);
         return NULL;
@@ -81,7 +84,7 @@ struct net_peer *tern_net_peer(struct net_link *net, int rank)
     peer->rank = rank;
     peer->token_out = tern_net_wire_token(net->boot->segment->job, (uint32_t)net->rank, (uint32_t)rank);
     peer->token_in = tern_net_wire_token(net->boot->segment->job, (uint32_t)rank, (uint32_t)net->rank);
-    /* release: the peer before the pointer to it. Pairs with the acquire in target() of message.c. */
+    /* release: the peer before the pointer to it. Pairs with the acquire in target() of msg_send.c. */
     atomic_store_explicit(&net->peer[rank], peer, memory_order_release);
     return peer;
 }
@@ -101,18 +104,6 @@ void tern_net_break_off(struct net_link *net, struct net_peer *peer, const char 
     }
     peer->due = 0;
     tern_net_ring(net); /* a thread may wait for space in the ring */
-}
-
-static __attribute__((noinline, cold)) int resolve(struct net_link *net, struct net_peer *peer)
-{
-    tern_status st = net->verbs->resolve(net, peer);
-
-    if (st == TERN_OK)
-        return 0;
-    if (st == TERN_AGAIN)
-        return tern_net_gone(net, peer->rank) ? -ENOTCONN : -EAGAIN;
-    tern_net_break_off(net, peer, tern_base_detail());
-    return -EADDRNOTAVAIL;
 }
 
 /* ---- registered memory ---- */
@@ -140,44 +131,4 @@ void tern_net_memory_free(struct net_link *net, struct net_mr *mr)
     if (mr->bytes)
         munmap(mr->bytes, mr->size);
     mr->bytes = NULL;
-}
-
-/* ---- the retry queue ---- */
-
-void tern_net_ctx_init(struct net_ctx *ctx, struct net_peer *peer, int (*post)(struct net_link *, struct net_ctx *),
-                       void (*ended)(struct net_link *, struct net_ctx *, int))
-{
-    ctx->local = NULL;
-    ctx->peer = peer;
-    ctx->post = post;
-    ctx->ended = ended;
-    tern_base_list_init(&ctx->node);
-}
-
-void tern_net_later(struct net_link *net, struct net_ctx *ctx)
-{
-    if (!tern_net_is_waiting(ctx))
-        tern_base_list_append(&net->retry, &ctx->node);
-}
-
-int tern_net_post(struct net_link *net, struct net_ctx *ctx)
-{
-    int rc = TERN_LIKELY(!ctx->peer || ctx->peer->known) ? 0 : resolve(net, ctx->peer);
-
-    if (rc == 0)
-        rc = ctx->post(net, ctx);
-    if (rc == -EAGAIN)
-        tern_net_later(net, ctx);
-    else if (rc != 0)
-        ctx->ended(net, ctx, -rc);
-    return rc;
-}
-
-void tern_net_retry(struct net_link *net)
-{
-    const struct tern_list *last = net->retry.prev;
-    struct tern_list       *node = NULL;
-
-    for (int refused = 0; refused < REFUSALS && node != last && (node = tern_base_list_pop(&net->retry));)
-        refused += tern_net_post(net, TERN_LIST_ITEM(node, struct net_ctx, node)) == -EAGAIN;
 }

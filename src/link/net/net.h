@@ -1,10 +1,9 @@
 /* net.h: what every link over a network needs, independent of the network.
  *
- * Messages travel on ordered channels with credits, from rings at the sender (message.c, msg_send.c) to records at the
- * receiver (msg_recv.c). RPCs are executed at the target by the thread that polls there (rpc_client.c, rpc_server.c).
- * Long data of both stay at the sender, and the receiver reads them. Lanes learn the completion of their operations
- * (lane.c). What the network refuses because it is busy waits in one retry queue (net.c). A peer takes no resources
- * until its first use.
+ * Messages travel on ordered channels with credits, from rings at the sender (msg_send.c) to records at the receiver
+ * (msg_recv.c). RPCs are executed at the target by the thread that polls there (rpc_client.c, rpc_server.c). Long data
+ * of both stay at the sender, and the receiver reads them. Lanes learn the completion of their operations, and what the
+ * network refuses because it is busy waits in one retry queue (lane.c). A peer takes no resources until its first use.
  *
  * All of this works over the verbs of a network: struct net_verbs. The link of the network begins with a struct
  * net_link and fills the verbs, starts transfers and atomic operations itself, and reads its completion queue, in which
@@ -27,6 +26,7 @@
 #include "base/list.h"
 #include "base/options.h"
 #include "base/spsc_ring.h"
+#include "boot/bell.h"
 #include "link/link.h"
 #include "link/net/wire.h"
 
@@ -39,13 +39,17 @@ struct net_peer;
 /* Completion context: identifies an operation that is posted to the network, or that waits in the retry queue. post
  * posts the operation; ended is called when it has completed, or could not be posted, with 0 or a positive error
  * number. Both are called under the lock. */
+struct net_ctx;
+typedef int  net_post_fn(struct net_link *net, struct net_ctx *ctx);
+typedef void net_ended_fn(struct net_link *net, struct net_ctx *ctx, int error);
+
 struct net_ctx {
     void            *space[8]; /* owned by the network while the operation is posted */
     void            *local;    /* for the network: its registration of the local memory, while posted; NULL: none */
     struct tern_list node;     /* in the retry queue */
     struct net_peer *peer;     /* the target; NULL: none */
-    int (*post)(struct net_link *net, struct net_ctx *ctx);
-    void (*ended)(struct net_link *net, struct net_ctx *ctx, int error);
+    net_post_fn     *post;
+    net_ended_fn    *ended;
 };
 
 /* Registered memory. The struct must not move while the memory is registered. */
@@ -60,7 +64,7 @@ struct net_mr {
 enum { NET_REMOTE_READ = 1, NET_REMOTE_WRITE = 2 }; /* access that peers have to registered memory; 0: none */
 
 /* The verbs of a network. The caller holds the lock, except for poll and while the link is opened or closed. The target
- * of a posted operation is ctx->peer, whose address is known. A read or write with mr NULL accesses memory that is not
+ * of a posted operation is ctx->peer, whose address is known. If mr of a read or write is NULL, the local memory is not
  * registered; the network registers it for the time of the operation if it must. */
 struct net_verbs {
     /* Make the address of the peer known. Returns TERN_AGAIN if the peer has not published it yet. */
@@ -69,10 +73,9 @@ struct net_verbs {
     /* Send a copy of at most TERN_OFI_BOUNCE bytes; the caller may overwrite the bytes immediately. Without context: if
      * the message is lost, the network calls tern_net_break_off(), as far as it notices. */
     int (*inject)(struct net_link *net, struct net_peer *peer, const void *bytes, size_t len);
-    int (*read)(struct net_link *net, struct net_ctx *ctx, void *to, const struct net_mr *mr,
-                const struct net_remote *from);
-    int (*write)(struct net_link *net, struct net_ctx *ctx, const void *from, const struct net_mr *mr,
-                 const struct net_remote *to);
+    /* Read from remote memory (get), or write to it. */
+    int (*rma)(struct net_link *net, struct net_ctx *ctx, bool get, void *local, const struct net_mr *mr,
+               const struct net_remote *remote);
     tern_status (*reg)(struct net_link *net, const void *addr, size_t len, unsigned access, struct net_mr *mr);
     void (*dereg)(struct net_mr *mr);        /* does nothing if the memory is not registered */
     void (*poll)(struct net_link *net);      /* poll the completion queue, unless another thread does */
@@ -264,6 +267,12 @@ static inline struct tern_slot *tern_net_slot(const struct net_link *net, int ra
     return &net->boot->segment->slot[rank];
 }
 
+/* Ring this rank's own bell. */
+static inline void tern_net_ring(const struct net_link *net)
+{
+    tern_boot_wake(tern_net_slot(net, net->rank));
+}
+
 /* Returns true if the rank serves no more requests: it has left, or it is dead and the job continues without it. */
 static inline bool tern_net_gone(const struct net_link *net, int rank)
 {
@@ -286,28 +295,33 @@ static inline bool tern_net_is_waiting(const struct net_ctx *ctx)
 tern_status tern_net_open(struct net_link *net, const struct net_verbs *verbs, const struct tern_boot *boot,
                           const struct tern_link_up *up);
 void        tern_net_close(struct net_link *net);
-void        tern_net_ring(struct net_link *net); /* ring this rank's own bell */
-tern_status tern_net_peer_gone(int rank);        /* sets the error text and returns TERN_ERR_PEER */
+tern_status tern_net_peer_gone(int rank); /* sets the error text and returns TERN_ERR_PEER */
+
+/* net.c. tern_net_memory_make() allocates memory that is filled with 0, in whole pages, and registers it. access is
+ * that of the verb reg. free does nothing if mr is filled with 0. */
+tern_status tern_net_memory_make(struct net_link *net, size_t size, unsigned access, struct net_mr *mr);
+void        tern_net_memory_free(struct net_link *net, struct net_mr *mr);
 
 /* net.c. tern_net_peer() returns the record of a peer, which it creates at the first use, or NULL with an error text if
  * there is no memory. tern_net_break_off() stops sending to the peer, because messages to it were lost or it is not
  * reachable. The caller must hold the lock. */
-struct net_peer *tern_net_peer(struct net_link *net, int rank);
+struct net_peer *tern_net_peer_make(struct net_link *net, int rank);
 void             tern_net_break_off(struct net_link *net, struct net_peer *peer, const char *why);
 
-/* net.c. tern_net_post() posts an operation. Returns 0 if it was posted, -EAGAIN if it waits in the retry queue, or
+static inline struct net_peer *tern_net_peer(struct net_link *net, int rank)
+{
+    struct net_peer *peer = atomic_load_explicit(&net->peer[rank], memory_order_relaxed); /* written under the lock */
+
+    return TERN_LIKELY(peer != NULL) ? peer : tern_net_peer_make(net, rank);
+}
+
+/* lane.c. tern_net_post() posts an operation. Returns 0 if it was posted, -EAGAIN if it waits in the retry queue, or
  * another error number after ctx->ended was called. tern_net_later() puts an operation into the retry queue, unless it
  * is there. tern_net_retry() posts the waiting operations. The caller must hold the lock. */
-void tern_net_ctx_init(struct net_ctx *ctx, struct net_peer *peer, int (*post)(struct net_link *, struct net_ctx *),
-                       void (*ended)(struct net_link *, struct net_ctx *, int));
+void tern_net_ctx_init(struct net_ctx *ctx, struct net_peer *peer, net_post_fn *post, net_ended_fn *ended);
 int  tern_net_post(struct net_link *net, struct net_ctx *ctx);
 void tern_net_later(struct net_link *net, struct net_ctx *ctx);
 void tern_net_retry(struct net_link *net);
-
-/* net.c. Allocate memory that is filled with 0, in whole pages, and register it. access is that of the verb reg. free
- * does nothing if mr is filled with 0. */
-tern_status tern_net_memory_make(struct net_link *net, size_t size, unsigned access, struct net_mr *mr);
-void        tern_net_memory_free(struct net_link *net, struct net_mr *mr);
 
 /* lane.c: the lane functions of the link interface. */
 tern_status tern_net_lane_open(struct tern_link *link, struct tern_lane **out);
@@ -315,12 +329,10 @@ void        tern_net_lane_close(struct tern_lane *lane);
 void        tern_net_lane_progress(struct tern_lane *lane);
 void        tern_net_lane_cancel(struct tern_lane *lane, struct tern_link_op *op);
 
-/* lane.c, for operations. init fills op for a transfer or an RPC. enlist adds the operation to its lane's list of
- * outstanding operations. fail records the first error. finish passes the operation to the thread of its lane. The
- * caller must hold the lock, except for init. */
+/* lane.c, for operations. init fills op for a transfer or an RPC. fail records the first error. finish passes the
+ * operation to the thread of its lane. The caller must hold the lock, except for init. */
 void tern_net_op_init(struct tern_link_op *op, const struct tern_xfer *xfer, struct net_lane *lane,
                       struct net_peer *peer);
-void tern_net_op_enlist(struct tern_link_op *op);
 void tern_net_op_fail(struct tern_link_op *op, int error);
 void tern_net_op_finish(struct net_link *net, struct tern_link_op *op);
 
@@ -329,54 +341,49 @@ void tern_net_op_finish(struct net_link *net, struct tern_link_op *op);
  * hold the lock. */
 int64_t tern_net_due(struct net_link *net);
 
-/* message.c: flow control of notifications that are sent with a put. take returns false if the peer's queue has no
- * space for another notification. return gives back the credit of a notification that was not sent. The caller must
- * hold the lock. */
-bool tern_net_notify_credit_take(struct net_link *net, struct net_peer *peer);
-void tern_net_notify_credit_return(struct net_peer *peer);
-
-/* message.c: the message functions of the link interface. */
-tern_status tern_net_messages_open(struct net_link *net);
+/* msg_send.c: the message functions of the link interface that send. */
 size_t      tern_net_msg_max_data(struct tern_link *link, int peer, unsigned channel);
 tern_status tern_net_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max);
 void        tern_net_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len);
 void        tern_net_msg_drop(struct tern_link *link, const struct tern_link_msg *msg);
 tern_status tern_net_msg_short(struct tern_link *link, int peer, unsigned channel, uint64_t first, const uint32_t *rest,
                                unsigned count);
-void        tern_net_msg_poll(struct tern_link *link);
 bool        tern_net_msg_flushed(struct tern_link *link);
-bool        tern_net_msg_pending(struct tern_link *link, int peer, unsigned channel);
 
-/* msg_send.c: the sending side of messages. make creates the ring of a channel. The caller must hold the lock, except
- * for drop, which runs when no other thread uses the link. */
-tern_status tern_net_tx_make(struct net_link *net, struct net_peer *peer, unsigned channel);
-void        tern_net_tx_drop(struct net_link *net, struct net_peer *peer);
-/* post and ended of a peer's tx: send everything that is pending for the peer. */
-int         tern_net_tx_post(struct net_link *net, struct net_ctx *ctx);
-void        tern_net_tx_ended(struct net_link *net, struct net_ctx *ctx, int error);
-/* Schedule a control message: NET_DUE_CREDIT, or NET_DUE_CREDIT_REQUEST shifted left by the channel. */
-void        tern_net_tx_due(struct net_link *net, struct net_peer *peer, unsigned what);
-/* The peer has consumed the given number of messages of the channel, modulo 2^32. Returns false if so many were not
- * sent. */
-bool        tern_net_tx_ack(struct net_link *net, struct net_peer *peer, unsigned channel, uint32_t number);
+/* msg_send.c: flow control of notifications that are sent with a put. take returns false if the peer's queue has no
+ * space for another notification. return gives back the credit of a notification that was not sent. The caller must
+ * hold the lock. */
+bool tern_net_notify_credit_take(struct net_link *net, struct net_peer *peer);
+void tern_net_notify_credit_return(struct net_peer *peer);
+
+/* msg_send.c. post and ended are those of a peer's tx: send everything that is pending for the peer. due schedules a
+ * control message: NET_DUE_CREDIT, or NET_DUE_CREDIT_REQUEST shifted left by the channel. ack: the peer has consumed
+ * the given number of messages of the channel, modulo 2^32; returns false if so many were not sent. The caller must
+ * hold the lock, except for drop, which runs when no other thread uses the link. */
+net_post_fn  tern_net_tx_post;
+net_ended_fn tern_net_tx_ended;
+void         tern_net_tx_due(struct net_link *net, struct net_peer *peer, unsigned what);
+bool         tern_net_tx_ack(struct net_link *net, struct net_peer *peer, unsigned channel, uint32_t number);
+void         tern_net_tx_drop(struct net_link *net, struct net_peer *peer);
+
+/* msg_recv.c: the message functions of the link interface that receive. tern_net_messages_open() registers the
+ * watches. */
+tern_status tern_net_messages_open(struct net_link *net);
+void        tern_net_msg_poll(struct tern_link *link);
+bool        tern_net_msg_pending(struct tern_link *link, int peer, unsigned channel);
 
 /* msg_recv.c: the receiving side of messages. receive handles a message that the network has received; put_notify
  * handles the completion data of a put. The caller must hold the lock, except for close and drop, which run when no
  * other thread uses the link. */
-void               tern_net_receive(struct net_link *net, const void *bytes, size_t len);
-void               tern_net_rx_put_notify(struct net_link *net, uint64_t data);
-void               tern_net_rx_close(struct net_link *net);
-void               tern_net_rx_drop(struct net_peer *peer);
-void               tern_net_rx_judge(struct net_link *net);     /* decide about the messages in msg.failed */
-int64_t            tern_net_rx_due(const struct net_link *net); /* when to call judge; NET_NEVER: no need */
+void    tern_net_receive(struct net_link *net, const void *bytes, size_t len);
+void    tern_net_rx_put_notify(struct net_link *net, uint64_t data);
+void    tern_net_rx_close(struct net_link *net);
+void    tern_net_rx_drop(struct net_peer *peer);
+void    tern_net_rx_judge(struct net_link *net);     /* decide about the messages in msg.failed */
+int64_t tern_net_rx_due(const struct net_link *net); /* when to call judge; NET_NEVER: no need */
 /* Record a failure of the network that affects all peers. The next delivery of messages returns it. Only the first
  * failure is recorded. */
-void               tern_net_rx_fail(struct net_link *net, const char *what, const char *why);
-/* tern_net_rx_peek() returns the oldest message of a channel whose sender was not refused in the current pass, or NULL.
- * consume removes the message from its queue, and credits the sender. */
-struct net_rx_msg *tern_net_rx_peek(const struct net_link *net, unsigned channel);
-void               tern_net_rx_consume(struct net_link *net, struct net_rx_msg *msg);
-void               tern_net_rx_free(struct net_link *net, struct net_rx_msg *msg);
+void    tern_net_rx_fail(struct net_link *net, const char *what, const char *why);
 
 /* rpc_client.c: the initiator's side of RPCs. The first two functions are those of the link interface. The caller of
  * the others must hold the lock, except for close, which runs when no other thread uses the link. */

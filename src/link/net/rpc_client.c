@@ -200,7 +200,7 @@ void tern_net_rpc_send(struct tern_lane *lane, struct tern_link_op *op, size_t r
     pthread_mutex_lock(&net->lock);
     if (atomic_load_explicit(&op->net.lane->roll_at, memory_order_relaxed) == NET_NEVER) /* ordered by the lock */
         atomic_store_explicit(&op->net.lane->roll_at, tern_base_now() + ASK_NS, memory_order_relaxed);
-    tern_net_op_enlist(op);
+    tern_base_list_push(&op->net.lane->ops, &op->node);
     buf->in_flight = 1;
     tern_net_post(net, &buf->ctx);
     pthread_mutex_unlock(&net->lock);

@@ -170,7 +170,7 @@ static int step_send(struct net_link *net, struct net_ctx *ctx)
 }
 
 /* Start the operation of a step. The next step follows when the operation has completed. */
-static int then(struct net_ctx *ctx, int rc, int (*next)(struct net_link *, struct net_ctx *))
+static int then(struct net_ctx *ctx, int rc, net_post_fn *next)
 {
     if (rc == 0)
         ctx->post = next;
@@ -184,7 +184,7 @@ static int step_flush(struct net_link *net, struct net_ctx *ctx)
     struct net_remote  last = { .key = call->head.key, .len = 1 };
 
     last.addr = call->head.addr + tern_link_response_at(call->head.len) + call->response.len - 1;
-    return then(ctx, net->verbs->read(net, ctx, call->slot->mr.bytes, &call->slot->mr, &last), step_tell);
+    return then(ctx, net->verbs->rma(net, ctx, true, call->slot->mr.bytes, &call->slot->mr, &last), step_tell);
 }
 
 static int step_write(struct net_link *net, struct net_ctx *ctx)
@@ -193,7 +193,7 @@ static int step_write(struct net_link *net, struct net_ctx *ctx)
     struct net_remote  to = { .key = call->head.key, .len = call->response.len };
 
     to.addr = call->head.addr + tern_link_response_at(call->head.len);
-    return then(ctx, net->verbs->write(net, ctx, response_at(call), &call->slot->mr, &to),
+    return then(ctx, net->verbs->rma(net, ctx, false, response_at(call), &call->slot->mr, &to),
                 net->delivers ? step_tell : step_flush);
 }
 
@@ -214,7 +214,7 @@ static int step_fetch(struct net_link *net, struct net_ctx *ctx)
     const struct call *call = (struct call *)ctx;
     struct net_remote  from = { .key = call->head.key, .addr = call->head.addr, .len = call->head.len };
 
-    return then(ctx, net->verbs->read(net, ctx, call->slot->mr.bytes, &call->slot->mr, &from), step_serve);
+    return then(ctx, net->verbs->rma(net, ctx, true, call->slot->mr.bytes, &call->slot->mr, &from), step_serve);
 }
 
 /* Wait for a slot. */

@@ -137,14 +137,14 @@ static uint64_t operand_of(const struct tern_link_atomic *a)
 static int atomic_post(struct net_link *net, struct net_ctx *ctx)
 {
     struct ofi_wr          *wr = (struct ofi_wr *)ctx;
-    struct fid_ep          *ep = tern_ofi_of(net)->endpoint.ep;
+    struct fid_ep          *ep = tern_ofi(net)->endpoint.ep;
     unsigned char          *buf = wr->bounce;
     void                   *desc = wr->desc;
     const struct tern_xfer *xfer;
     uint64_t                there;
 
     if (!wr->op || wr->op->net.cancelled) {
-        tern_ofi_wr_end(tern_ofi_of(net), wr);
+        tern_ofi_wr_end(tern_ofi(net), wr);
         return 0;
     }
     xfer = &wr->op->xfer;
@@ -165,7 +165,7 @@ static void atomic_ended(struct net_link *net, struct net_ctx *ctx, int error)
         tern_net_op_fail(op, error);
     else if (op && op->on_response && !op->net.cancelled)
         op->on_response(op, wr->bounce + RESULT_AT, op->xfer.len);
-    tern_ofi_wr_end(tern_ofi_of(net), wr);
+    tern_ofi_wr_end(tern_ofi(net), wr);
 }
 
 tern_status tern_ofi_atomic_start(struct tern_lane *lane, const struct tern_link_atomic *atomic,
@@ -179,12 +179,10 @@ tern_status tern_ofi_atomic_start(struct tern_lane *lane, const struct tern_link
     if (tern_net_gone(net, atomic->xfer.part->rank))
         return tern_net_peer_gone(atomic->xfer.part->rank);
     pthread_mutex_lock(&net->lock);
-    if ((wr = tern_ofi_op_begin((struct net_lane *)lane, &atomic->xfer, op, &st))) {
+    if ((wr = tern_ofi_op_begin((struct net_lane *)lane, &atomic->xfer, op, atomic_post, atomic_ended, &st))) {
         memcpy(wr->bounce, values, sizeof(values)); /* little-endian: a 4-byte value comes first */
         wr->type = (uint8_t)datatype_of(atomic->type, atomic->op);
         wr->action = (uint8_t)op_of(atomic->op);
-        wr->ctx.post = atomic_post;
-        wr->ctx.ended = atomic_ended;
         op->net.atomic = true;
         op->on_response = atomic->on_result;
         tern_net_post(net, &wr->ctx);

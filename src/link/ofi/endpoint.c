@@ -243,7 +243,7 @@ static tern_status address_bad(const struct ofi_link *ofi, const struct address 
 
 tern_status tern_ofi_resolve(struct net_link *net, struct net_peer *peer)
 {
-    struct ofi_link *ofi = tern_ofi_of(net);
+    struct ofi_link *ofi = tern_ofi(net);
     struct address   its = { 0 };
     size_t           len = 0;
     const void      *address;

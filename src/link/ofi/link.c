@@ -30,7 +30,6 @@ static void link_close(struct tern_link *link)
     tern_net_close(&ofi->net);
     tern_net_memory_free(&ofi->net, &ofi->rx_mr);
     tern_ofi_wr_pool_close(ofi);
-    tern_ofi_mr_cache_close(ofi);
     tern_ofi_regions_close(ofi);
     tern_ofi_endpoint_close(ofi);
     free(ofi);
@@ -51,31 +50,22 @@ static void raise_file_limit(int ranks)
 
 static tern_status link_open(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out)
 {
+    static tern_status (*const step[])(struct ofi_link *) = { tern_ofi_endpoint_open, tern_ofi_wr_pool_open,
+                                                              tern_ofi_rx_open, tern_ofi_publish,
+                                                              tern_ofi_progress_thread_start };
     struct ofi_link *ofi = calloc(1, sizeof(*ofi));
     tern_status      st;
 
     if (!ofi)
         return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu bytes", sizeof(*ofi));
-    strcpy(ofi->net.name, tern_ofi_ops.name);
+    strcpy(ofi->net.name, "ofi");
     ofi->endpoint.wait_fd = -1;
     tern_base_list_init(&ofi->mrs);
     tern_base_list_init(&ofi->mr_cache.entries);
     raise_file_limit(boot->ranks);
     st = tern_net_open(&ofi->net, &tern_ofi_verbs, boot, up);
-    if (st == TERN_OK)
-        st = tern_ofi_endpoint_open(ofi);
-    if (st == TERN_OK) {
-        tern_ofi_rma_open(ofi);
-        st = tern_ofi_wr_pool_open(ofi);
-    }
-    if (st == TERN_OK)
-        st = tern_net_messages_open(&ofi->net);
-    if (st == TERN_OK)
-        st = tern_ofi_rx_open(ofi);
-    if (st == TERN_OK)
-        st = tern_ofi_publish(ofi);
-    if (st == TERN_OK)
-        st = tern_ofi_progress_thread_start(ofi);
+    for (unsigned i = 0; st == TERN_OK && i < sizeof(step) / sizeof(step[0]); i++)
+        st = step[i](ofi);
     if (st < 0) {
         link_close((struct tern_link *)ofi);
         return st;
@@ -87,13 +77,6 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
 static bool link_reaches(const struct tern_link *link, int peer)
 {
     return peer >= 0 && peer < ((const struct net_link *)link)->ranks;
-}
-
-static void link_forget(struct tern_link *link, const void *addr, size_t len)
-{
-    pthread_mutex_lock(&tern_ofi(link)->net.lock);
-    tern_ofi_mr_cache_invalidate(tern_ofi(link), addr, len);
-    pthread_mutex_unlock(&tern_ofi(link)->net.lock);
 }
 
 static const struct tern_atomic_ops ofi_atomic = { .offers = tern_ofi_atomics, .start = tern_ofi_atomic_start };
@@ -129,7 +112,7 @@ const struct tern_link_ops tern_ofi_ops = {
     .lane_close = tern_net_lane_close,
     .progress = tern_net_lane_progress,
     .cancel = tern_net_lane_cancel,
-    .invalidate = link_forget,
+    .invalidate = tern_ofi_invalidate,
     .serve = tern_link_no_serve, /* the progress thread serves the peers */
     .service_needed = tern_link_no_service_needed,
     .may_sleep = tern_ofi_may_sleep,

@@ -1,10 +1,9 @@
 /* ofi.h: the link between nodes, implemented over libfabric.
  *
  * Channels, RPCs, lanes and the retry queue are those of link/net. Here are the endpoint, which a process uses for all
- * traffic (endpoint.c), the verbs of link/net (verbs.c), registered memory (region.c, mr_cache.c), puts, gets and
- * atomic operations, divided into work requests (rma.c, atomic.c, work_request.c), the receive buffers and the
- * completion queue (receive.c, cq.c), which any thread may poll: a thread that waits, or the progress thread
- * (progress.c), which sleeps while nothing happens.
+ * traffic (endpoint.c), registered memory (region.c), puts, gets and atomic operations, divided into work requests, and
+ * the verbs of link/net (post.c, atomic.c), the receive buffers and the completion queue (progress.c), which any thread
+ * may poll: a thread that waits, or the progress thread, which sleeps while nothing happens.
  */
 #pragma once
 
@@ -52,7 +51,7 @@ struct ofi_wr {
     uint8_t              type, action; /* of an atomic operation: enum fi_datatype, enum fi_op */
 };
 
-/* mr_cache.c: local memory that is registered for transfers. */
+/* region.c: local memory that is registered for transfers. */
 struct ofi_mr_entry {
     struct tern_list node; /* in order of use, the most recent first */
     uintptr_t        from, to;
@@ -66,7 +65,7 @@ struct ofi_mr_cache {
     size_t           bytes; /* total size of the registered memory */
 };
 
-/* receive.c: a buffer that the provider fills with messages. */
+/* progress.c: a buffer that the provider fills with messages. */
 struct ofi_rx {
     struct net_ctx ctx; /* must be first */
     unsigned char *bytes;
@@ -107,18 +106,13 @@ struct ofi_link {
     struct ofi_progress_thread progress_thread;
 };
 
-extern const struct tern_link_ops  tern_ofi_ops;
 extern const struct tern_link_path tern_ofi_path;
 extern const struct net_verbs      tern_ofi_verbs;
 
-static inline struct ofi_link *tern_ofi(struct tern_link *link)
+/* Converts a struct tern_link or a struct net_link. */
+static inline struct ofi_link *tern_ofi(void *link)
 {
-    return (struct ofi_link *)link;
-}
-
-static inline struct ofi_link *tern_ofi_of(struct net_link *net)
-{
-    return (struct ofi_link *)net;
+    return link;
 }
 
 /* endpoint.c: open the endpoint, publish its address to the other ranks, and close it. tern_ofi_fail() converts a
@@ -131,7 +125,7 @@ tern_status tern_ofi_fail(const struct ofi_link *ofi, int64_t rc, const char *ca
 const char *tern_ofi_why(const struct net_link *net, int error); /* text of a positive libfabric error number */
 tern_status tern_ofi_resolve(struct net_link *net, struct net_peer *peer);
 
-/* region.c. register and unregister are the verbs reg and dereg. The other functions but the last are those of the link
+/* region.c. register and unregister are the verbs reg and dereg. The others, but for close, are functions of the link
  * interface. */
 tern_status tern_ofi_register(struct net_link *net, const void *addr, size_t len, unsigned access, struct net_mr *mr);
 void        tern_ofi_unregister(struct net_mr *mr);
@@ -139,6 +133,7 @@ tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle
                             struct tern_link_part *part);
 tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *handle);
 void        tern_ofi_unexpose(struct tern_link *link, uint64_t region);
+void        tern_ofi_invalidate(struct tern_link *link, const void *addr, size_t len);
 void        tern_ofi_regions_close(struct ofi_link *ofi);
 
 static inline void *tern_ofi_desc(const struct net_mr *mr)
@@ -146,45 +141,35 @@ static inline void *tern_ofi_desc(const struct net_mr *mr)
     return mr && mr->handle ? fi_mr_desc(mr->handle) : NULL;
 }
 
-/* verbs.c: post a read or a write of remote->len bytes. The write carries the completion data, unless data is NULL. */
-int tern_ofi_post(struct ofi_link *ofi, struct net_ctx *ctx, bool get, void *local, void *desc,
-                  const struct net_remote *remote, const uint64_t *data);
+/* region.c. tern_ofi_mr_cache_get() returns a registration that covers the range, and creates one if necessary. It
+ * returns NULL if the range cannot be registered. tern_ofi_mr_release() releases the registration; it is called for
+ * every context when its operation ends, or is refused. The caller must hold the lock. */
+const struct net_mr *tern_ofi_mr_cache_get(struct ofi_link *ofi, struct net_ctx *ctx, const void *addr, size_t len);
+void                 tern_ofi_mr_cache_put(struct ofi_link *ofi, struct net_ctx *ctx);
 
-/* work_request.c. tern_ofi_wr_alloc() returns a work request for the peer, or NULL if none is available; in that
- * case this rank's bell rings when one is freed. tern_ofi_wr_end() frees a work request, and finishes its operation if
- * it was the last one. The caller of these must hold the lock. */
-struct ofi_wr *tern_ofi_wr_alloc(struct ofi_link *ofi, struct net_peer *peer);
+static inline void tern_ofi_mr_release(struct ofi_link *ofi, struct net_ctx *ctx)
+{
+    if (TERN_UNLIKELY(ctx->local))
+        tern_ofi_mr_cache_put(ofi, ctx);
+}
+
+/* post.c. tern_ofi_op_begin() creates an outstanding operation, and returns its first work request. It returns NULL
+ * with TERN_AGAIN in *st if resources are exhausted, or with an error. tern_ofi_wr_end() frees a work request, and
+ * finishes its operation if it was the last one. The caller of these two must hold the lock. */
+struct ofi_wr *tern_ofi_op_begin(struct net_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op,
+                                 net_post_fn *post, net_ended_fn *ended, tern_status *st);
 void           tern_ofi_wr_end(struct ofi_link *ofi, struct ofi_wr *wr);
-void           tern_ofi_wr_abandon(struct net_link *net, const struct tern_link_op *op); /* the verb */
 tern_status    tern_ofi_wr_pool_open(struct ofi_link *ofi);
 void           tern_ofi_wr_pool_close(struct ofi_link *ofi);
-
-/* rma.c. tern_ofi_op_begin() creates an outstanding operation, and returns its first work request. It returns NULL with
- * TERN_AGAIN in *st if resources are exhausted, or with an error. The caller must hold the lock. */
-void           tern_ofi_rma_open(struct ofi_link *ofi);
-struct ofi_wr *tern_ofi_op_begin(struct net_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op,
-                                 tern_status *st);
 
 /* atomic.c: the atomic functions of the link interface. */
 bool        tern_ofi_atomics(struct tern_link *link, unsigned type, uint32_t ops, char *why, size_t size);
 tern_status tern_ofi_atomic_start(struct tern_lane *lane, const struct tern_link_atomic *atomic,
                                   struct tern_link_op *op);
 
-/* mr_cache.c. tern_ofi_mr_cache_get() returns a registration that covers the range, and creates one if necessary. It
- * returns NULL if the range cannot be registered. The registration is released by tern_ofi_mr_cache_put(), which is
- * called for every context when its operation ends, or is refused. invalidate excludes the range's registrations from
- * further use. The caller must hold the lock, except for close. */
-const struct net_mr *tern_ofi_mr_cache_get(struct ofi_link *ofi, struct net_ctx *ctx, const void *addr, size_t len);
-void                 tern_ofi_mr_cache_put(struct ofi_link *ofi, struct net_ctx *ctx);
-void                 tern_ofi_mr_cache_invalidate(struct ofi_link *ofi, const void *addr, size_t len);
-void                 tern_ofi_mr_cache_close(struct ofi_link *ofi);
-
-/* receive.c. ended handles a completion of a receive buffer; error is 0 or a positive libfabric error number. */
+/* progress.c. rx_open starts to receive messages. drain and poll are the verbs: poll the completion queue and retry
+ * what was refused. drain returns the number of completions, and its caller must hold the lock. */
 tern_status tern_ofi_rx_open(struct ofi_link *ofi);
-void        tern_ofi_rx_ended(struct ofi_link *ofi, struct ofi_rx *rx, const struct fi_cq_data_entry *entry, int error);
-
-/* cq.c and progress.c: the verbs drain and poll. Poll the completion queue and retry what was refused. drain returns
- * the number of completions, and its caller must hold the lock. */
 unsigned    tern_ofi_drain(struct net_link *net);
 void        tern_ofi_poll(struct net_link *net);
 tern_status tern_ofi_progress_thread_start(struct ofi_link *ofi);

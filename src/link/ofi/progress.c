@@ -1,4 +1,10 @@
-/* progress.c: the progress thread, and polling by the threads of the program.
+/* progress.c: receive buffers, the completion queue, and the threads that poll it.
+ *
+ * The provider places messages into buffers that hold many messages each (FI_MULTI_RECV). link/net copies each message
+ * at once, so that a buffer can be posted again as soon as the provider reports that it is full.
+ *
+ * Every operation that is posted to the provider ends here: the queue returns the operation's completion context, whose
+ * function ended is called. The poll then retries what the provider has refused.
  *
  * Providers with manual progress move data only while a thread polls the queue. A thread of the program that waits
  * in Tern does so. When no thread does, the progress thread must poll, so that puts and gets of other ranks complete
@@ -30,11 +36,136 @@
 #include "boot/bell.h"
 #include "link/ofi/ofi.h"
 
+#define RX_BYTES (64u << 10)
+#define LARGEST (NET_WIRE_HEAD + NET_WIRE_INLINE_MAX)
+#define BATCH 16
+#define ROUNDS 8                   /* batches of completions in one poll */
 #define UNHELPED_SLEEP 100000ll    /* ns: without a progress thread, a waiting thread polls again after this time */
 #define UNWATCHED_SLEEP 10000000ll /* ns: the same while the progress thread does not sleep on the descriptor */
 #define RETRY_MS 1                 /* operations that the provider refused are retried after this time */
 #define RETRY_NS 1000000ll         /* the same time */
 #define RECENTLY 300000ll          /* ns: a program that uses the network polls more often than this */
+
+/* ---- receive buffers ---- */
+
+static int rx_post(struct net_link *net, struct net_ctx *ctx)
+{
+    struct ofi_link *ofi = tern_ofi(net);
+    struct iovec     iov = { ((struct ofi_rx *)ctx)->bytes, RX_BYTES };
+    void            *desc = tern_ofi_desc(&ofi->rx_mr);
+    struct fi_msg    msg = { .msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = ctx };
+
+    return (int)fi_recvmsg(ofi->endpoint.ep, &msg, FI_MULTI_RECV | FI_COMPLETION);
+}
+
+/* The buffer could not be posted: try again later. */
+static void rx_refused(struct net_link *net, struct net_ctx *ctx, int error)
+{
+    (void)error;
+    tern_net_later(net, ctx);
+}
+
+/* If a receive has failed, the provider does not say whether it still owns the buffer. So the buffer is not posted
+ * again, unless the provider reports later that it is full, and a new buffer replaces it. */
+static void rx_ended(struct ofi_link *ofi, struct ofi_rx *rx, const struct fi_cq_data_entry *entry, int error)
+{
+    struct net_link *net = &ofi->net;
+
+    if (error == 0 && (entry->flags & FI_RECV) && entry->len > 0)
+        tern_net_receive(net, entry->buf, entry->len);
+    if (entry->flags & FI_MULTI_RECV) /* the buffer is full, and all its messages have been copied */
+        tern_net_post(net, &rx->ctx);
+    else if (error != 0 && ofi->rx_used < OFI_RX_MOST)
+        tern_net_post(net, &ofi->rx[ofi->rx_used++].ctx);
+    else if (error != 0)
+        tern_net_rx_fail(net, "receiving messages failed too often", tern_ofi_why(net, error));
+}
+
+tern_status tern_ofi_rx_open(struct ofi_link *ofi)
+{
+    size_t      least = LARGEST;
+    tern_status st;
+    int         rc;
+
+    if ((st = tern_net_messages_open(&ofi->net)) < 0 ||
+        (st = tern_net_memory_make(&ofi->net, OFI_RX_MOST * RX_BYTES, 0, &ofi->rx_mr)) < 0)
+        return st;
+    for (unsigned i = 0; i < OFI_RX_MOST; i++) {
+        ofi->rx[i].bytes = ofi->rx_mr.bytes + i * RX_BYTES;
+        tern_net_ctx_init(&ofi->rx[i].ctx, NULL, rx_post, rx_refused);
+    }
+    if ((rc = fi_setopt(&ofi->endpoint.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least))) != 0)
+        return tern_ofi_fail(ofi, rc, "fi_setopt(FI_OPT_MIN_MULTI_RECV)");
+    while (ofi->rx_used < OFI_RX)
+        if ((rc = tern_net_post(&ofi->net, &ofi->rx[ofi->rx_used++].ctx)) != 0 && rc != -FI_EAGAIN)
+            return tern_ofi_fail(ofi, rc, "fi_recvmsg");
+    return TERN_OK;
+}
+
+/* ---- the completion queue ---- */
+
+/* End the operation of a completion. Receive buffers are recognized by their addresses. */
+static void end(struct ofi_link *ofi, const struct fi_cq_data_entry *entry, int error)
+{
+    struct ofi_rx  *rx = entry->op_context;
+    struct net_ctx *ctx = entry->op_context;
+
+    if (rx >= ofi->rx && rx < ofi->rx + OFI_RX_MOST) {
+        rx_ended(ofi, rx, entry, error);
+    } else if (ctx) {
+        tern_ofi_mr_release(ofi, ctx);
+        ctx->ended(&ofi->net, ctx, error);
+    }
+}
+
+/* Read one error entry of the queue, and end its operation. Returns false if there is none. */
+static bool read_error(struct ofi_link *ofi)
+{
+    struct fi_cq_err_entry  entry = { 0 };
+    struct fi_cq_data_entry failed = { 0 };
+    int                     error;
+
+    if (fi_cq_readerr(ofi->endpoint.cq, &entry, 0) != 1)
+        return false;
+    error = entry.err > 0 ? entry.err : FI_EOTHER;
+    tern_base_log(TERN_LOG_DEBUG, "link ofi: an operation failed: %s, provider's error %d",
+                  tern_ofi_why(&ofi->net, error), entry.prov_errno);
+    failed.op_context = entry.op_context;
+    failed.flags = entry.flags;
+    end(ofi, &failed, error);
+    return true;
+}
+
+static unsigned read_batch(struct ofi_link *ofi)
+{
+    struct fi_cq_data_entry entry[BATCH];
+    ssize_t                 n = fi_cq_read(ofi->endpoint.cq, entry, BATCH);
+
+    for (ssize_t i = 0; i < n; i++)
+        if (entry[i].flags & FI_REMOTE_CQ_DATA && entry[i].flags & FI_REMOTE_WRITE)
+            tern_net_rx_put_notify(&ofi->net, entry[i].data);
+        else
+            end(ofi, &entry[i], 0);
+    if (n == -FI_EAVAIL)
+        return read_error(ofi) ? 1 : 0;
+    if (TERN_UNLIKELY(n < 0 && n != -FI_EAGAIN && n != -FI_EINTR))
+        tern_net_rx_fail(&ofi->net, "the completion queue cannot be read", tern_ofi_why(&ofi->net, (int)-n));
+    return n > 0 ? (unsigned)n : 0;
+}
+
+unsigned tern_ofi_drain(struct net_link *net)
+{
+    unsigned count = 0, n = BATCH;
+
+    /* Completions that arrive after a batch that was not full are left to the next poll: another read may cost
+     * several system calls. */
+    for (int round = 0; round < ROUNDS && n == BATCH; round++)
+        count += n = read_batch(tern_ofi(net));
+    tern_net_retry(net);
+    if (TERN_UNLIKELY(!tern_base_list_empty(&net->msg.failed)))
+        tern_net_rx_judge(net);
+    return count;
+}
 
 /* True if the last poll of this thread was left to another thread, which held the lock. What that thread reads may
  * include a peer's put into memory that this thread has checked just before. */
@@ -47,7 +178,7 @@ void tern_ofi_poll(struct net_link *net)
         return; /* the thread that holds the lock polls */
     tern_ofi_drain(net);
     pthread_mutex_unlock(&net->lock);
-    tern_boot_activity_mark(&tern_ofi_of(net)->progress_thread.activity);
+    tern_boot_activity_mark(&tern_ofi(net)->progress_thread.activity);
 }
 
 /* ---- the progress thread ---- */

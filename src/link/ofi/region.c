@@ -1,12 +1,20 @@
-/* region.c: registered memory. Each part of a region on this rank is registered when it is created. If the provider
- * accepts keys of our choice, the key is random and cannot be guessed. The memory handle carries key and address to
- * the peers. */
+/* region.c: registered memory.
+ *
+ * Each part of a region on this rank is registered when it is created. If the provider accepts keys of our choice, the
+ * key is random and cannot be guessed. The memory handle carries key and address to the peers.
+ *
+ * Some providers require that the program's own buffers are registered, too. Such a buffer is registered, in whole
+ * pages, for the work requests that need it. After use, up to TERN_OFI_CACHE bytes of registrations are kept; when
+ * there are more, the least recently used ones are closed first. Nothing intercepts the program's allocator: a program
+ * that enables the cache must report memory that it returns to the system.
+ */
 #include <stdlib.h>
 #include <sys/random.h>
 
 #include "link/ofi/ofi.h"
 
 #define KEY_TRIES 16
+#define PAGE 4096ull
 
 /* The key of this link in a memory handle. */
 struct key {
@@ -36,7 +44,7 @@ static int bind_to_endpoint(struct ofi_endpoint *endpoint, struct fid_mr *mr)
 
 tern_status tern_ofi_register(struct net_link *net, const void *addr, size_t len, unsigned access, struct net_mr *mr)
 {
-    struct ofi_link     *ofi = tern_ofi_of(net);
+    struct ofi_link     *ofi = tern_ofi(net);
     struct ofi_endpoint *endpoint = &ofi->endpoint;
     uint64_t             flags = FI_SEND | FI_RECV | FI_READ | FI_WRITE;
     struct fid_mr       *fid = NULL;
@@ -119,12 +127,6 @@ void tern_ofi_unexpose(struct tern_link *link, uint64_t region)
     pthread_mutex_unlock(&ofi->net.lock);
 }
 
-void tern_ofi_regions_close(struct ofi_link *ofi)
-{
-    while (ofi->net.exposed)
-        drop(&ofi->net.exposed);
-}
-
 tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
                             struct tern_link_part *part)
 {
@@ -140,4 +142,122 @@ tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle
     part->key = key.key;
     part->remote = key.base;
     return TERN_OK;
+}
+
+/* ---- registrations of the program's buffers ---- */
+
+/* Returns the registration of a region of this rank that covers the range, or NULL. */
+static const struct net_mr *own_region(const struct ofi_link *ofi, uintptr_t from, size_t len)
+{
+    for (const struct net_exposed *entry = ofi->net.exposed; entry; entry = entry->next)
+        if (from >= entry->addr && tern_base_covers(entry->size, from - entry->addr, len))
+            return &entry->mr;
+    return NULL;
+}
+
+static void entry_drop(struct ofi_mr_cache *cache, struct ofi_mr_entry *entry)
+{
+    tern_base_list_remove(&entry->node);
+    cache->bytes -= entry->to - entry->from;
+    tern_ofi_unregister(&entry->mr);
+    free(entry);
+}
+
+/* Close the least recently used registrations that are not in use, until at most the given number of bytes is
+ * registered. */
+static void shrink(struct ofi_mr_cache *cache, size_t bytes)
+{
+    while (cache->bytes > bytes) {
+        struct ofi_mr_entry *oldest = NULL;
+
+        TERN_LIST_EACH(struct ofi_mr_entry, entry, &cache->entries, node)
+            oldest = entry->uses == 0 ? entry : oldest;
+        if (!oldest)
+            return;
+        entry_drop(cache, oldest);
+    }
+}
+
+static struct ofi_mr_entry *find(struct ofi_mr_cache *cache, uintptr_t from, uintptr_t to)
+{
+    TERN_LIST_EACH(struct ofi_mr_entry, entry, &cache->entries, node)
+        if (!entry->stale && from >= entry->from && to <= entry->to)
+            return entry;
+    return NULL;
+}
+
+static tern_status entry_register(struct ofi_link *ofi, struct ofi_mr_entry *entry)
+{
+    return tern_ofi_register(&ofi->net, (void *)entry->from, entry->to - entry->from, 0, &entry->mr);
+}
+
+static struct ofi_mr_entry *add(struct ofi_link *ofi, uintptr_t from, uintptr_t to)
+{
+    struct ofi_mr_entry *entry = malloc(sizeof(*entry));
+
+    if (!entry)
+        return NULL;
+    *entry = (struct ofi_mr_entry){ .from = from & ~(PAGE - 1), .to = tern_base_round_up(to, PAGE) };
+    if (entry_register(ofi, entry) < 0) {
+        shrink(&ofi->mr_cache, 0); /* the system's limit applies to the total of registered memory */
+        if (entry_register(ofi, entry) < 0) {
+            free(entry);
+            return NULL;
+        }
+    }
+    ofi->mr_cache.bytes += entry->to - entry->from;
+    tern_base_list_push(&ofi->mr_cache.entries, &entry->node);
+    return entry;
+}
+
+const struct net_mr *tern_ofi_mr_cache_get(struct ofi_link *ofi, struct net_ctx *ctx, const void *addr, size_t len)
+{
+    uintptr_t            from = (uintptr_t)addr;
+    const struct net_mr *own = own_region(ofi, from, len);
+    struct ofi_mr_entry *entry;
+
+    if (own)
+        return own;
+    entry = find(&ofi->mr_cache, from, from + len);
+    if (!entry && !(entry = add(ofi, from, from + len)))
+        return NULL;
+    tern_base_list_remove(&entry->node);
+    tern_base_list_push(&ofi->mr_cache.entries, &entry->node);
+    entry->uses++;
+    ctx->local = entry;
+    return &entry->mr;
+}
+
+void tern_ofi_mr_cache_put(struct ofi_link *ofi, struct net_ctx *ctx)
+{
+    struct ofi_mr_entry *entry = ctx->local;
+
+    ctx->local = NULL;
+    if (--entry->uses == 0 && entry->stale)
+        entry_drop(&ofi->mr_cache, entry);
+    shrink(&ofi->mr_cache, tern_opt.ofi_mr_cache);
+}
+
+void tern_ofi_invalidate(struct tern_link *link, const void *addr, size_t len)
+{
+    struct ofi_link *ofi = tern_ofi(link);
+    uintptr_t        from = (uintptr_t)addr;
+
+    pthread_mutex_lock(&ofi->net.lock);
+    TERN_LIST_EACH(struct ofi_mr_entry, entry, &ofi->mr_cache.entries, node) {
+        if (entry->to <= from || entry->from >= from + len)
+            continue;
+        entry->stale = true;
+        if (entry->uses == 0)
+            entry_drop(&ofi->mr_cache, entry);
+    }
+    pthread_mutex_unlock(&ofi->net.lock);
+}
+
+void tern_ofi_regions_close(struct ofi_link *ofi)
+{
+    TERN_LIST_EACH(struct ofi_mr_entry, entry, &ofi->mr_cache.entries, node)
+        entry_drop(&ofi->mr_cache, entry);
+    while (ofi->net.exposed)
+        drop(&ofi->net.exposed);
 }
