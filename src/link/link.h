@@ -20,9 +20,9 @@
  * function pointer in a table is NULL: what a link need not do is a stub of none.h. The transfers have no table: each
  * part has a path.
  *
- * Every implementation has the files link.c (the table) and region.c (attach); links with their own groups have group.c;
- * the larger links have additional files. Read self/ first. chaos/ wraps the other links in order to test a program
- * (TERN_CHAOS).
+ * Every implementation has the files link.c (the table) and region.c (attach); links with their own groups have
+ * group.c; the larger links have additional files. Read self/ first. chaos/ wraps the other links in order to test a
+ * program (TERN_CHAOS).
  */
 #pragma once
 

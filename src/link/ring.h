@@ -1,10 +1,13 @@
 /* ring.h: what links share that keep the messages of a channel in a ring (base/spsc_ring.h). */
 #pragma once
 
+#include "base/sanitize.h"
 #include "base/wake_request.h"
 #include "link/inject.h"
 
-/* The receiving side of a channel. */
+#define TERN_LINK_BATCH 16 /* messages from one queue in one delivery, at most */
+
+/* The receiving side of a channel. The link fills the watch, but for word and idle, from and slot. */
 struct tern_link_rx {
     struct tern_link_watch    watch; /* must be first */
     struct tern_ring_consumer ring;
@@ -73,15 +76,47 @@ static inline void tern_link_rx_watch(struct tern_link_rx *rx, uint64_t position
     tern_link_watch_move(&rx->watch, mark, idle);
 }
 
-/* End a delivery: watch the next cell, wake the sender, which may be asleep until there is space, and report a damaged
- * ring. */
-static inline tern_status tern_link_rx_delivered(struct tern_link_rx *rx, int found)
+/* Set the error text for a queue that contains invalid values. */
+static inline tern_status tern_link_damaged(int from)
 {
+    return tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", from);
+}
+
+/* Start to receive from a ring. */
+static inline tern_status tern_link_rx_open(struct tern_link_rx *rx, const struct tern_link_up *up, void *memory,
+                                            struct tern_ring_shape shape)
+{
+    rx->needs_fence = tern_link_needs_fence(rx->slot);
+    tern_base_ring_consumer_init(&rx->ring, memory, shape);
+    tern_link_rx_watch(rx, 0);
+    return up->watch(&rx->watch);
+}
+
+/* Deliver the messages of a channel: deliver of struct tern_link_watch. A message that the target refuses stays in the
+ * ring. At the end, wake the sender, which may be asleep until there is space, and report a damaged ring. If the caller
+ * passes a constant channel, the compiler specializes the function. */
+static inline __attribute__((always_inline)) tern_status tern_link_rx_deliver(struct tern_link_rx       *rx,
+                                                                              const struct tern_link_up *up,
+                                                                              unsigned                   channel)
+{
+    struct tern_ring_item item;
+    bool                  many = channel == TERN_CHANNEL_TAGGED && rx->many;
+    int                   found = 0, i;
+
+    for (i = 0; i < TERN_LINK_BATCH && (found = tern_base_ring_peek(&rx->ring, &item)) > 0; i++) {
+        tern_base_order_after_peers(); /* after the copies that the helper thread made for the peer before it sent
+                                          this message */
+        if (many)
+            tern_base_ring_prefetch(&rx->ring);
+        if (TERN_UNLIKELY(!tern_link_deliver(up, rx->from, channel, item.head, item.data, item.len)))
+            break;
+        tern_base_ring_consume(&rx->ring, item.span);
+    }
+    if (channel == TERN_CHANNEL_TAGGED)
+        rx->many = i == TERN_LINK_BATCH;
     tern_link_rx_watch(rx, rx->ring.next);
     tern_link_before_wake_check(rx->needs_fence);
     if (TERN_UNLIKELY(tern_base_wake_requested(&rx->ring.ring->producer_waits)))
         tern_link_ring(rx->slot);
-    if (TERN_LIKELY(found >= 0))
-        return TERN_OK;
-    return tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", rx->from);
+    return TERN_LIKELY(found >= 0) ? TERN_OK : tern_link_damaged(rx->from);
 }

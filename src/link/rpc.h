@@ -2,6 +2,7 @@
  * response. An RPC is an operation of a lane, like a transfer. The core serves requests: up->serve in link.h. */
 #pragma once
 
+#include "link/memory.h"
 #include "link/rma.h"
 
 #define TERN_LINK_SMALL 64 /* bytes of the request, and of the response, of an RPC with small_rpc */
@@ -20,6 +21,30 @@ struct tern_target_mem {
     bool (*is_mapped)(const void *addr, size_t len, bool write);
     uint64_t origin; /* tern_link_origin() */
 };
+
+/* Memory of this rank that peers access by RPCs. */
+struct tern_link_exposed {
+    struct tern_list       node;
+    uint64_t               region;
+    struct tern_target_mem mem;
+};
+
+static inline struct tern_link_exposed tern_link_exposed_of(const struct tern_mem_handle *handle, int rank)
+{
+    return (struct tern_link_exposed){ .region = handle->region,
+                                       .mem = { .base = (unsigned char *)(uintptr_t)handle->addr,
+                                                .size = handle->size,
+                                                .origin = tern_link_origin(handle, rank) } };
+}
+
+/* Return the exposed memory of a region; NULL: there is none. */
+static inline struct tern_link_exposed *tern_link_exposed_find(const struct tern_list *list, uint64_t region)
+{
+    TERN_LIST_EACH(struct tern_link_exposed, entry, list, node)
+        if (entry->region == region)
+            return entry;
+    return NULL;
+}
 
 /* RPCs to the rank of a part whose path has rpc set. open fills op from xfer and allocates a buffer for the request
  * (TERN_AGAIN: none is free now; op is unchanged). After success the caller must write the request and call send, with

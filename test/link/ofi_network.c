@@ -165,40 +165,40 @@ static void order(struct rank *r)
 /* ---- registrations ---- */
 
 /* The cached registration that was used last, or the one before. */
-static struct ofi_mr_entry *used(struct ofi_mr_cache *kept, bool before)
+static struct ofi_mr_entry *used(struct ofi_link *ofi, bool before)
 {
-    struct tern_list *node = before ? kept->entries.next->next : kept->entries.next;
+    struct tern_list *node = before ? ofi->mr_cache.next->next : ofi->mr_cache.next;
 
-    return node != &kept->entries ? TERN_LIST_ITEM(node, struct ofi_mr_entry, node) : NULL;
+    return node != &ofi->mr_cache ? TERN_LIST_ITEM(node, struct ofi_mr_entry, node) : NULL;
 }
 
 static void cache(struct rank *r)
 {
-    struct ofi_mr_cache *kept = &ofi_of(r)->mr_cache;
-    unsigned char       *buffer = aligned_alloc(4096, 8 * 65536), *before;
-    void                *mr;
-    struct parts         p;
+    struct ofi_link *ofi = ofi_of(r);
+    unsigned char   *buffer = aligned_alloc(4096, 8 * 65536), *before;
+    void            *mr;
+    struct parts     p;
 
     EXPECT(buffer != NULL);
     parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
     mark_fill(buffer, 8 * 65536, r->me, 1);
     EXPECT(move(r, &p, 1 - r->me, 0, buffer, 65536, false) == TERN_OK);
-    EXPECT(kept->bytes == 65536 && used(kept, false) && used(kept, false)->uses == 0);
-    mr = used(kept, false)->mr.handle;
+    EXPECT(ofi->mr_cache_bytes == 65536 && used(ofi, false) && used(ofi, false)->uses == 0);
+    mr = used(ofi, false)->mr.handle;
     EXPECT(move(r, &p, 1 - r->me, 0, buffer + 100, 60000, false) == TERN_OK); /* lies within a registered buffer */
-    EXPECT(kept->bytes == 65536 && used(kept, false)->mr.handle == mr);
+    EXPECT(ofi->mr_cache_bytes == 65536 && used(ofi, false)->mr.handle == mr);
     for (size_t i = 1; i < 8; i++) { /* TERN_OFI_CACHE is 128K: the last two used stay registered */
         EXPECT(move(r, &p, 1 - r->me, 0, buffer + i * 65536, 65536, i % 2) == TERN_OK);
-        EXPECT(kept->bytes <= 2 * 65536 && used(kept, false)->from == (uintptr_t)(buffer + i * 65536));
+        EXPECT(ofi->mr_cache_bytes <= 2 * 65536 && used(ofi, false)->from == (uintptr_t)(buffer + i * 65536));
     }
     before = buffer + 6 * 65536;
-    EXPECT(used(kept, true)->from == (uintptr_t)before && used(kept, true)->node.next == &kept->entries);
+    EXPECT(used(ofi, true)->from == (uintptr_t)before && used(ofi, true)->node.next == &ofi->mr_cache);
     r->ops->invalidate(r->link, before + 4096, 1);
-    EXPECT(kept->bytes == 65536 && used(kept, false)->from == (uintptr_t)(buffer + 7 * 65536));
+    EXPECT(ofi->mr_cache_bytes == 65536 && used(ofi, false)->from == (uintptr_t)(buffer + 7 * 65536));
     r->ops->invalidate(r->link, NULL, SIZE); /* invalidates nothing that is cached */
-    EXPECT(kept->bytes == 65536);
+    EXPECT(ofi->mr_cache_bytes == 65536);
     EXPECT(move(r, &p, 1 - r->me, 0, p.mine, 65536, true) == TERN_OK); /* a region is registered already */
-    EXPECT(kept->bytes == 65536);
+    EXPECT(ofi->mr_cache_bytes == 65536);
     parts_drop(r, &p);
     free(buffer);
 }

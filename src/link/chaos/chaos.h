@@ -9,11 +9,11 @@
  * pseudo-random numbers. Each lane and each channel has a stream of its own.
  *
  *   schedule.c  the decisions: when an item is due, and what it may overtake
- *   path.c      transfers: delayed ones stay in a lane, in records of the core, up to CHAOS_HELD of them
+ *   path.c      transfers: delayed ones stay in a lane, in records of the core, up to CHAOS_HELD of them; and a path in
+ *               front of each path of the wrapped link
  *   message.c   messages: taken out of the wrapped link and stored until they are due, up to CHAOS_HELD messages and
  *               CHAOS_HELD_BYTES bytes for each channel
  *   group.c     barriers that a rank leaves late
- *   region.c    a path in front of each path of the wrapped link
  *   link.c      the operation table, built at run time for the wrapped link
  *
  * The core uses the wrapped link itself, through a copy of its table in which the functions of this folder replace
@@ -134,6 +134,16 @@ static inline void tern_chaos_stay_awake(const struct chaos_link *link)
     tern_boot_wake(&link->boot->segment->slot[link->boot->rank]);
 }
 
+/* Return whether to refuse an operation or message of the stream. full: there is no space for it. */
+static inline bool tern_chaos_turns_away(const struct chaos_link *link, struct chaos_stream *stream, bool full)
+{
+    bool refused = full || tern_chaos_refuses(stream);
+
+    if (refused)
+        tern_chaos_stay_awake(link);
+    return refused;
+}
+
 /* Return the operation table of a chaos link in front of the given link. Returns NULL if there are too many. A
  * second call for the same link changes the behavior and returns the same table. Only one thread may call this. */
 const struct tern_link_ops *tern_chaos_wrap(const struct tern_link_ops *behind, const struct tern_chaos *chaos);
@@ -159,12 +169,8 @@ tern_status tern_chaos_msg_send_short(struct tern_link *behind, int peer, unsign
 bool        tern_chaos_msg_pending(struct tern_link *behind, int peer, unsigned channel);
 extern const struct tern_rpc_ops tern_chaos_rpc;
 
-/* The functions of a path in front of a path of the wrapped link. */
-tern_status tern_chaos_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op);
-bool        tern_chaos_can_notify(struct tern_lane *lane, struct tern_xfer *xfer);
+/* Free the paths; open the wrapped link; register the watches of the stored messages; free these and the messages. */
 void        tern_chaos_paths_free(struct chaos_link *link);
-
-/* Open the wrapped link; register the watches of the stored messages; and free these and the messages. */
 tern_status tern_chaos_open_behind(struct chaos_link *link);
 tern_status tern_chaos_messages_open(struct chaos_link *link);
 void        tern_chaos_messages_close(struct chaos_link *link);

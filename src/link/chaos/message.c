@@ -39,13 +39,14 @@ void tern_chaos_messages_close(struct chaos_link *link)
  * stored. */
 static bool deliver(struct chaos_link *link, unsigned channel, struct chaos_message *message)
 {
-    if (channel == TERN_CHANNEL_NOTIFY && link->up->notify(message->from, message->head, false) == TERN_LINK_REFUSED)
+    bool pair = channel < TERN_CHANNELS_PAIR;
+
+    if (pair)
+        take(&link->inbox[channel], message); /* its handler may poll */
+    if (!tern_link_deliver(link->up, message->from, channel, message->head, message->data, message->len))
         return false;
-    if (channel == TERN_CHANNEL_TAGGED && !link->up->tagged(message->from, message->head, message->data, message->len))
-        return false;
-    take(&link->inbox[channel], message);
-    if (channel < TERN_CHANNELS_PAIR)
-        link->up->message(message->from, channel, message->head, message->data, message->len);
+    if (!pair)
+        take(&link->inbox[channel], message);
     free(message);
     return true;
 }
@@ -160,20 +161,11 @@ void tern_chaos_message(int from, unsigned channel, const unsigned char *head, c
     link->up->message(from, channel, head, data, len);
 }
 
-/* Return whether to refuse the next message. */
-static bool refuses(struct chaos_link *link)
-{
-    bool refused = tern_chaos_refuses(&link->open);
-
-    if (refused)
-        tern_chaos_stay_awake(link);
-    return refused;
-}
-
 tern_status tern_chaos_msg_open(struct tern_link *behind, struct tern_link_msg *msg, size_t min, size_t max)
 {
     struct chaos_link *link = tern_chaos_link(behind);
-    tern_status        st = refuses(link) ? TERN_AGAIN : link->ops->msg->open(behind, msg, min, max);
+    tern_status        st =
+        tern_chaos_turns_away(link, &link->open, false) ? TERN_AGAIN : link->ops->msg->open(behind, msg, min, max);
 
     if (st == TERN_OK)
         tern_chaos_operation(link); /* a rank that dies here leaves a reserved message unsent */
@@ -184,7 +176,9 @@ tern_status tern_chaos_msg_send_short(struct tern_link *behind, int peer, unsign
                                       const uint32_t *rest, unsigned count)
 {
     struct chaos_link *link = tern_chaos_link(behind);
-    tern_status st = refuses(link) ? TERN_AGAIN : link->ops->msg->send_short(behind, peer, channel, first, rest, count);
+    tern_status        st = tern_chaos_turns_away(link, &link->open, false)
+                                ? TERN_AGAIN
+                                : link->ops->msg->send_short(behind, peer, channel, first, rest, count);
 
     if (st == TERN_OK)
         tern_chaos_operation(link);

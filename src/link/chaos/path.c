@@ -1,12 +1,18 @@
 /* path.c: delayed transfers.
  *
+ * There is a chaos path in front of each path that the wrapped link assigns to a part. It is created at the first use
+ * and lives as long as the link.
+ *
  * A transfer starts at once, or stays in its lane until the poll at which it is due and then starts on the wrapped
  * path. A delayed transfer uses the record that the core provides, so nothing is allocated. Its data is not copied:
  * a program that changes the source of a put too early sends the changed data. Any transfer of a lane may overtake
  * any other, because the core starts the transfers of a strict context one at a time. RPCs are delayed in the same
  * way, after the caller has written the request.
  */
+#include <stdlib.h>
+
 #include "link/chaos/chaos.h"
+#include "link/none.h"
 
 static tern_status start_behind(struct chaos_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
 {
@@ -15,7 +21,7 @@ static tern_status start_behind(struct chaos_lane *lane, const struct tern_xfer 
     return behind->start(lane->behind, xfer, op);
 }
 
-bool tern_chaos_can_notify(struct tern_lane *base, struct tern_xfer *xfer)
+static bool chaos_can_notify(struct tern_lane *base, struct tern_xfer *xfer)
 {
     const struct tern_link_path *behind = ((const struct chaos_path *)xfer->part->path)->behind;
 
@@ -49,23 +55,13 @@ static void hold(struct chaos_lane *lane, const struct tern_xfer *xfer, struct t
     enlist(lane, op, due);
 }
 
-/* Return whether to refuse the next operation. */
-static bool refuses(struct chaos_lane *lane)
-{
-    bool refused = lane->count == CHAOS_HELD || tern_chaos_refuses(&lane->stream);
-
-    if (refused)
-        tern_chaos_stay_awake(lane->link);
-    return refused;
-}
-
-tern_status tern_chaos_start(struct tern_lane *base, const struct tern_xfer *xfer, struct tern_link_op *op)
+static tern_status chaos_start(struct tern_lane *base, const struct tern_xfer *xfer, struct tern_link_op *op)
 {
     struct chaos_lane *lane = (struct chaos_lane *)base;
     uint64_t           due;
     tern_status        st;
 
-    if (refuses(lane))
+    if (tern_chaos_turns_away(lane->link, &lane->stream, lane->count == CHAOS_HELD))
         return TERN_AGAIN;
     tern_chaos_operation(lane->link);
     due = tern_chaos_due(&lane->stream, 0, last_due(lane, xfer->part->rank));
@@ -79,7 +75,7 @@ static tern_status rpc_open(struct tern_lane *base, const struct tern_xfer *xfer
 {
     struct chaos_lane *lane = (struct chaos_lane *)base;
 
-    if (refuses(lane))
+    if (tern_chaos_turns_away(lane->link, &lane->stream, lane->count == CHAOS_HELD))
         return TERN_AGAIN;
     return lane->link->ops->rpc->open(lane->behind, xfer, op);
 }
@@ -165,4 +161,68 @@ void tern_chaos_cancel(struct tern_lane *base, struct tern_link_op *op)
         held->xfer.local = NULL;
     else
         lane->link->ops->cancel(lane->behind, op);
+}
+
+/* ---- paths ---- */
+
+static const struct tern_link_path *path_in_front(struct chaos_link *link, const struct tern_link_path *behind)
+{
+    struct chaos_path *path = link->paths;
+
+    while (path && path->behind != behind)
+        path = path->next;
+    if (path)
+        return &path->base;
+    if (!(path = malloc(sizeof(*path))))
+        return NULL;
+    *path = (struct chaos_path){ .base = { .name = behind->name,
+                                           .instant = false,
+                                           .self_progress = behind->instant || behind->self_progress,
+                                           .rpc = behind->rpc,
+                                           .prefers_packing = behind->prefers_packing,
+                                           .start = chaos_start,
+                                           .keeps_order = tern_link_no_order,
+                                           .can_notify = chaos_can_notify,
+                                           .start_iov = tern_link_no_iov },
+                                 .behind = behind,
+                                 .next = link->paths };
+    link->paths = path;
+    return &path->base;
+}
+
+void tern_chaos_paths_free(struct chaos_link *link)
+{
+    while (link->paths) {
+        struct chaos_path *path = link->paths;
+        link->paths = path->next;
+        free(path);
+    }
+}
+
+tern_status tern_chaos_attach(struct tern_link *behind, const struct tern_mem_handle *handle, const char *path_name,
+                              struct tern_link_part *part)
+{
+    struct chaos_link           *link = tern_chaos_link(behind);
+    const struct tern_link_path *path;
+    tern_status                  st = link->ops->attach(behind, handle, path_name, part);
+
+    if (st != TERN_OK || !part->path)
+        return st;
+    if ((path = path_in_front(link, part->path))) {
+        part->path = path;
+        part->inline_notify = false; /* delayed data travels separately from the notification */
+        return TERN_OK;
+    }
+    link->ops->detach(behind, part);
+    part->path = NULL;
+    return tern_base_fail(TERN_ERR_NOMEM, "chaos: no memory for a path");
+}
+
+void tern_chaos_detach(struct tern_link *behind, struct tern_link_part *part)
+{
+    struct chaos_link *link = tern_chaos_link(behind);
+
+    if (part->path)
+        part->path = ((const struct chaos_path *)part->path)->behind;
+    link->ops->detach(behind, part);
 }

@@ -47,7 +47,7 @@ static __attribute__((noinline, cold)) int resolve(struct net_link *net, struct 
     if (st == TERN_OK)
         return 0;
     if (st == TERN_AGAIN)
-        return tern_net_gone(net, peer->rank) ? -ENOTCONN : -EAGAIN;
+        return tern_boot_gone(net->boot, peer->rank) ? -ENOTCONN : -EAGAIN;
     tern_net_break_off(net, peer, tern_base_detail());
     return -EADDRNOTAVAIL;
 }
@@ -176,20 +176,13 @@ static void take_finished(struct net_lane *lane)
 /* Returns true for errors that mean that the peer is not reachable any more. */
 static bool is_disconnected(int error)
 {
-    switch (error) {
-    case ENOTCONN:
-    case ECONNRESET:
-    case ECONNABORTED:
-    case ECONNREFUSED:
-    case ESHUTDOWN:
-    case EHOSTUNREACH:
-    case EHOSTDOWN:
-    case ENETUNREACH:
-    case ENETDOWN:
-    case ETIMEDOUT:
-    case EPIPE: return true;
-    default: return false;
-    }
+    static const int list[] = { ENOTCONN,  ECONNRESET,  ECONNABORTED, ECONNREFUSED, ESHUTDOWN, EHOSTUNREACH,
+                                EHOSTDOWN, ENETUNREACH, ENETDOWN,     ETIMEDOUT,    EPIPE };
+    bool             found = false;
+
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+        found |= list[i] == error;
+    return found;
 }
 
 static const char *why(const struct net_link *net, const struct tern_link_op *op)
@@ -210,7 +203,7 @@ static tern_status judge(const struct net_link *net, struct tern_link_op *op)
 
     if (TERN_LIKELY(op->net.error == 0))
         return TERN_OK;
-    if (tern_net_gone(net, rank))
+    if (tern_boot_gone(net->boot, rank))
         return tern_net_peer_gone(rank);
     if (op->net.give_up_at == 0)
         op->net.give_up_at = tern_base_now() + NET_NOTICE_NS;
@@ -253,7 +246,7 @@ static void report(struct net_lane *lane)
 /* Returns the time at which the lane must check an outstanding operation. */
 static int64_t op_due(const struct net_link *net, const struct tern_link_op *op)
 {
-    if (tern_net_gone(net, op->xfer.part->rank))
+    if (tern_boot_gone(net->boot, op->xfer.part->rank))
         return op->net.give_up_at; /* 0: now, to set the time */
     return op->link_data ? tern_net_rpc_due(op) : NET_NEVER;
 }
@@ -274,7 +267,7 @@ static int64_t first_due(const struct net_lane *lane)
  * into the program's memory. */
 static bool is_given_up(struct net_link *net, struct tern_link_op *op, int64_t now)
 {
-    if (!tern_net_gone(net, op->xfer.part->rank)) {
+    if (!tern_boot_gone(net->boot, op->xfer.part->rank)) {
         if (op->link_data)
             tern_net_rpc_check(net, op, now);
         return false;
@@ -358,4 +351,14 @@ void tern_net_lane_progress(struct tern_lane *lane)
         report(l);
     if (TERN_UNLIKELY(is_roll_call(l)))
         give_up(l);
+}
+
+void tern_net_msg_poll(struct tern_link *link)
+{
+    struct net_link *net = tern_net(link);
+
+    if (atomic_load_explicit(&net->fresh, memory_order_relaxed)) /* fresh is a hint */
+        atomic_store_explicit(&net->fresh, false, memory_order_relaxed);
+    else
+        net->verbs->poll(net);
 }

@@ -188,10 +188,10 @@ void tern_net_rx_judge(struct net_link *net)
     TERN_LIST_EACH(struct net_rx_msg, msg, &net->msg.failed, ctx.node) {
         int rank = msg->ctx.peer->rank;
 
-        if (!tern_net_gone(net, rank) && now < msg->judge_at)
+        if (!tern_boot_gone(net->boot, rank) && now < msg->judge_at)
             continue;
         tern_base_list_remove(&msg->ctx.node);
-        if (!tern_net_gone(net, rank))
+        if (!tern_boot_gone(net->boot, rank))
             fail(net, TERN_ERR_LINK, "link %s: could not read the data of a message from rank %d: %s", net->name, rank,
                  net->verbs->why(net, msg->error));
     }
@@ -228,7 +228,7 @@ static int fetch_post(struct net_link *net, struct net_ctx *ctx)
 {
     struct net_rx_msg *msg = (struct net_rx_msg *)ctx;
 
-    if (tern_net_gone(net, ctx->peer->rank))
+    if (tern_boot_gone(net->boot, ctx->peer->rank))
         return 0;
     return net->verbs->rma(net, ctx, true, msg->bytes + NET_WIRE_HEAD, NULL, &msg->remote);
 }
@@ -391,16 +391,6 @@ void tern_net_rx_put_notify(struct net_link *net, uint64_t data)
 }
 
 /* ---- delivering ---- */
-
-void tern_net_msg_poll(struct tern_link *link)
-{
-    struct net_link *net = tern_net(link);
-
-    if (atomic_load_explicit(&net->fresh, memory_order_relaxed)) /* fresh is a hint */
-        atomic_store_explicit(&net->fresh, false, memory_order_relaxed);
-    else
-        net->verbs->poll(net);
-}
 
 /* Deliver the messages of a channel. A request or reply is consumed before it is handled, so that the reply carries the
  * acknowledgement. A notification or tagged message is consumed when the core has accepted it. A message that is

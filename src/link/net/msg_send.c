@@ -138,14 +138,11 @@ static int send_remote(struct net_link *net, struct net_peer *peer, const struct
     return net->verbs->inject(net, peer, bytes, sizeof(bytes));
 }
 
-static enum net_kind kind_of(unsigned channel, bool remote)
-{
-    if (channel == TERN_CHANNEL_NOTIFY)
-        return NET_NOTIFY;
-    if (channel == TERN_CHANNEL_TAGGED)
-        return remote ? NET_FETCH_TAGGED : NET_TAGGED;
-    return (enum net_kind)(channel + (remote ? NET_FETCH_REQUEST : NET_REQUEST));
-}
+/* The kind of a message, by channel, and for a message whose data stay in the ring. */
+static const enum net_kind kind_of[TERN_CHANNELS][2] = { [TERN_CHANNEL_REQUEST] = { NET_REQUEST, NET_FETCH_REQUEST },
+                                                         [TERN_CHANNEL_REPLY] = { NET_REPLY, NET_FETCH_REPLY },
+                                                         [TERN_CHANNEL_NOTIFY] = { NET_NOTIFY, NET_NOTIFY },
+                                                         [TERN_CHANNEL_TAGGED] = { NET_TAGGED, NET_FETCH_TAGGED } };
 
 /* Send the message of one cell. The head of a message without data is in the cell itself. Other messages have their
  * header and head in the ring, in front of the data. */
@@ -154,7 +151,7 @@ static int send_cell(struct net_link *net, struct net_peer *peer, unsigned chann
     struct net_tx_channel *out = &peer->out[channel];
     uint32_t               len = tern_base_ring_cell_len(cell);
     bool                   remote = len > NET_WIRE_HEAD + NET_WIRE_INLINE_MAX;
-    struct net_header      header = tern_net_header(net, peer, kind_of(channel, remote), (uint16_t)out->transmitted,
+    struct net_header      header = tern_net_header(net, peer, kind_of[channel][remote], (uint16_t)out->transmitted,
                                                     (uint16_t)peer->in[tern_net_wire_partner(channel)].consumed);
     unsigned char          small[NET_WIRE_HEAD], *run;
 
@@ -425,7 +422,7 @@ bool tern_net_msg_flushed(struct tern_link *link)
         struct net_peer *peer =
             atomic_load_explicit(&net->peer[rank], memory_order_relaxed); /* written under the lock */
 
-        if (!peer || peer->broken || tern_net_gone(net, rank))
+        if (!peer || peer->broken || tern_boot_gone(net->boot, rank))
             continue;
         for (unsigned c = 0; c < NET_COUNTED; c++)
             settled &= is_settled(net, peer, c);

@@ -37,6 +37,7 @@ tern_status tern_net_open(struct net_link *net, const struct net_verbs *verbs, c
     pthread_mutex_init(&net->lock, NULL);
     tern_base_list_init(&net->retry);
     tern_base_list_init(&net->lanes);
+    tern_base_list_init(&net->exposed);
     tern_base_list_init(&net->msg.failed);
     tern_base_list_init(&net->msg.spare);
     for (unsigned c = 0; c < TERN_CHANNELS; c++)
@@ -99,7 +100,7 @@ void tern_net_break_off(struct net_link *net, struct net_peer *peer, const char 
     if (!peer->broken) { /* written once: lanes read both without the lock */
         snprintf(peer->why, sizeof(peer->why), "%s", why);
         peer->broken = true;
-        if (!tern_net_gone(net, peer->rank))
+        if (!tern_boot_gone(net->boot, peer->rank))
             tern_base_log(TERN_LOG_DEBUG, "messages to rank %d cannot be sent: %s", peer->rank, why);
     }
     peer->due = 0;

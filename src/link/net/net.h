@@ -231,9 +231,8 @@ struct net_rpc {
 
 /* Memory of this rank that peers may access. */
 struct net_exposed {
-    struct net_exposed *next;
-    uint64_t            region, addr, size, origin;
-    struct net_mr       mr;
+    struct tern_link_exposed base; /* must be first */
+    struct net_mr            mr;
 };
 
 /* ---- the link ---- */
@@ -250,7 +249,7 @@ struct net_link {
     _Atomic(struct net_peer *) *peer;  /* [ranks]; NULL: not used yet. Written under the lock */
     struct tern_list            retry; /* net_ctx of operations that the network refused, and of peers to send to */
     struct tern_list            lanes;
-    struct net_exposed         *exposed;
+    struct tern_list            exposed; /* struct net_exposed */
     struct net_msg              msg;
     struct net_rpc              rpc;
     /* A lane has just polled the CQ, and its thread polls for messages next, which needs no second poll. */
@@ -262,21 +261,10 @@ static inline struct net_link *tern_net(struct tern_link *link)
     return (struct net_link *)link;
 }
 
-static inline struct tern_slot *tern_net_slot(const struct net_link *net, int rank)
-{
-    return &net->boot->segment->slot[rank];
-}
-
 /* Ring this rank's own bell. */
 static inline void tern_net_ring(const struct net_link *net)
 {
-    tern_boot_wake(tern_net_slot(net, net->rank));
-}
-
-/* Returns true if the rank serves no more requests: it has left, or it is dead and the job continues without it. */
-static inline bool tern_net_gone(const struct net_link *net, int rank)
-{
-    return tern_boot_gone(net->boot, rank);
+    tern_boot_wake(&net->boot->segment->slot[net->rank]);
 }
 
 static inline struct net_header tern_net_header(const struct net_link *net, const struct net_peer *to, unsigned kind,
@@ -323,11 +311,12 @@ int  tern_net_post(struct net_link *net, struct net_ctx *ctx);
 void tern_net_later(struct net_link *net, struct net_ctx *ctx);
 void tern_net_retry(struct net_link *net);
 
-/* lane.c: the lane functions of the link interface. */
+/* lane.c: the lane functions of the link interface, and the function that polls for messages. */
 tern_status tern_net_lane_open(struct tern_link *link, struct tern_lane **out);
 void        tern_net_lane_close(struct tern_lane *lane);
 void        tern_net_lane_progress(struct tern_lane *lane);
 void        tern_net_lane_cancel(struct tern_lane *lane, struct tern_link_op *op);
+void        tern_net_msg_poll(struct tern_link *link);
 
 /* lane.c, for operations. init fills op for a transfer or an RPC. fail records the first error. finish passes the
  * operation to the thread of its lane. The caller must hold the lock, except for init. */
@@ -369,7 +358,6 @@ void         tern_net_tx_drop(struct net_link *net, struct net_peer *peer);
 /* msg_recv.c: the message functions of the link interface that receive. tern_net_messages_open() registers the
  * watches. */
 tern_status tern_net_messages_open(struct net_link *net);
-void        tern_net_msg_poll(struct tern_link *link);
 bool        tern_net_msg_pending(struct tern_link *link, int peer, unsigned channel);
 
 /* msg_recv.c: the receiving side of messages. receive handles a message that the network has received; put_notify

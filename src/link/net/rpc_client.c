@@ -129,7 +129,7 @@ tern_status tern_net_rpc_open(struct tern_lane *lane, const struct tern_xfer *xf
     struct net_peer    *peer;
     tern_status         st = TERN_ERR_NOMEM;
 
-    if (tern_net_gone(net, xfer->part->rank))
+    if (tern_boot_gone(net->boot, xfer->part->rank))
         return tern_net_peer_gone(xfer->part->rank);
     pthread_mutex_lock(&net->lock);
     peer = tern_net_peer(net, xfer->part->rank);

@@ -92,21 +92,16 @@ static unsigned char *response_at(const struct call *call)
 /* Execute the request: set call->response, and write the response. */
 static void serve(struct net_link *net, struct call *call, const unsigned char *request, unsigned char *response)
 {
-    struct tern_target_mem    target = { .base = NULL };
-    const struct net_exposed *entry = net->exposed;
-    size_t                    answered = 0;
+    const struct tern_link_exposed *entry = tern_link_exposed_find(&net->exposed, call->head.region);
+    size_t                          answered = 0;
 
-    while (entry && entry->region != call->head.region)
-        entry = entry->next;
     call->response = (struct net_rpc_response){ .status = TERN_ERR_LINK };
     if (!entry)
         return;
-    target.base = (unsigned char *)(uintptr_t)entry->addr;
-    target.size = entry->size;
-    target.origin = entry->origin;
     /* The call is ordered with the accesses of the program's threads before and after a barrier with the peer. */
     tern_base_order_after_peers();
-    call->response.status = net->up->serve(&target, request, call->head.len, response, call->head.expect, &answered);
+    call->response.status =
+        net->up->serve(&entry->mem, request, call->head.len, response, call->head.expect, &answered);
     tern_base_order_before_peers();
     tern_net_ring(net); /* a thread of the program may wait for a value that the call has changed */
     call->response.len = call->response.status == TERN_OK ? (uint32_t)answered : 0;

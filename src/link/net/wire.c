@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/siphash.h"
 
 /* Copy a body of a fixed size. Returns false if the size differs. */
@@ -15,15 +16,11 @@ static bool read_body(const unsigned char *body, size_t rest, void *out, size_t 
 }
 
 /* Decode a message on a channel: its head, then the data or their location. */
-static bool read_message(const unsigned char *body, size_t rest, struct net_decoded *out)
+static bool read_message(const unsigned char *body, size_t rest, unsigned channel, struct net_decoded *out)
 {
     bool remote = out->kind == NET_FETCH_REQUEST || out->kind == NET_FETCH_REPLY || out->kind == NET_FETCH_TAGGED;
 
-    if (out->kind == NET_TAGGED || out->kind == NET_FETCH_TAGGED)
-        out->channel = TERN_CHANNEL_TAGGED;
-    else
-        out->channel =
-            out->kind == NET_REPLY || out->kind == NET_FETCH_REPLY ? TERN_CHANNEL_REPLY : TERN_CHANNEL_REQUEST;
+    out->channel = channel;
     if (rest < TERN_LINK_HEAD)
         return false;
     rest -= TERN_LINK_HEAD;
@@ -72,12 +69,12 @@ bool tern_net_wire_decode(const void *bytes, size_t len, struct net_decoded *out
     out->remote.len = out->len = 0;
     switch (out->kind) {
     case NET_REQUEST:
+    case NET_FETCH_REQUEST: return read_message(body, rest, TERN_CHANNEL_REQUEST, out);
     case NET_REPLY:
-    case NET_FETCH_REQUEST:
-    case NET_FETCH_REPLY:
+    case NET_FETCH_REPLY: return read_message(body, rest, TERN_CHANNEL_REPLY, out);
     case NET_TAGGED:
-    case NET_FETCH_TAGGED: return read_message(body, rest, out);
-    case NET_NOTIFY: out->channel = TERN_CHANNEL_NOTIFY; return rest == TERN_LINK_HEAD;
+    case NET_FETCH_TAGGED: return read_message(body, rest, TERN_CHANNEL_TAGGED, out);
+    case NET_NOTIFY: return rest == TERN_LINK_HEAD && read_message(body, rest, TERN_CHANNEL_NOTIFY, out);
     case NET_CREDIT: return read_body(body, rest, &out->credit, sizeof(out->credit));
     case NET_CREDIT_REQUEST: return rest == 0 && out->header.seq < NET_COUNTED;
     case NET_RPC:
@@ -105,20 +102,7 @@ uint64_t tern_net_wire_token(uint64_t job, uint32_t from, uint32_t to)
 
 static unsigned digits_of(uint64_t value)
 {
-    unsigned digits = 0;
-
-    for (; value != 0; value >>= DIGIT)
-        digits++;
-    return digits;
-}
-
-static unsigned bits_of_rank(uint32_t ranks)
-{
-    unsigned bits = 0;
-
-    while (bits < 32 && (ranks - 1) >> bits != 0)
-        bits++;
-    return bits;
+    return value == 0 ? 0 : 1 + (63u - (unsigned)__builtin_clzll(value)) / DIGIT;
 }
 
 /* A word that is filled, or emptied, from the lowest bit. */
@@ -150,7 +134,7 @@ bool tern_net_wire_pack(uint32_t ranks, unsigned bits, const struct net_put_noti
     struct word word = { 0 };
     unsigned    tag = digits_of(written->tag), bytes = digits_of(written->bytes);
 
-    if (bytes > BYTES_DIGITS || written->region == 0 || !append(&word, bits, written->from, bits_of_rank(ranks)) ||
+    if (bytes > BYTES_DIGITS || written->region == 0 || !append(&word, bits, written->from, tern_base_log2_up(ranks)) ||
         !append(&word, bits, tag, 4) || !append(&word, bits, bytes, 3) ||
         !append(&word, bits, written->tag, tag * DIGIT) || !append(&word, bits, written->bytes, bytes * DIGIT) ||
         !append(&word, bits, written->region, bits - word.at))
@@ -164,7 +148,7 @@ bool tern_net_wire_unpack(uint32_t ranks, uint64_t data, struct net_put_notify *
     struct word word = { .value = data };
     unsigned    tag, bytes;
 
-    out->from = (uint32_t)take(&word, bits_of_rank(ranks));
+    out->from = (uint32_t)take(&word, tern_base_log2_up(ranks));
     tag = (unsigned)take(&word, 4);
     bytes = (unsigned)take(&word, 3);
     if (tag > TAG_DIGITS)

@@ -18,6 +18,7 @@
 
 #define MOVES \
     ((uint32_t)TERN_ATOMIC_GET | (uint32_t)TERN_ATOMIC_PUT | (uint32_t)TERN_ATOMIC_SWAP | (uint32_t)TERN_ATOMIC_CAS)
+#define ADD 4        /* number of add in TERN_ATOMIC_OP_LIST */
 #define COMPARE_AT 8 /* offsets in the bounce buffer, which holds the operand, the compare value and the result */
 #define RESULT_AT 16
 
@@ -33,27 +34,19 @@ static enum fi_datatype datatype_of(unsigned type, uint32_t op)
     return of[type];
 }
 
+_Static_assert(TERN_ATOMIC_ADD == 1 << ADD && TERN_ATOMIC_FADD == TERN_ATOMIC_XOR << 1 &&
+                   TERN_ATOMIC_FXOR / TERN_ATOMIC_FADD == TERN_ATOMIC_XOR / TERN_ATOMIC_ADD,
+               "the fetching forms follow in the same order");
+
 static enum fi_op op_of(uint32_t op)
 {
-    switch (op) {
-    case TERN_ATOMIC_GET: return FI_ATOMIC_READ;
-    case TERN_ATOMIC_PUT:
-    case TERN_ATOMIC_SWAP: return FI_ATOMIC_WRITE;
-    case TERN_ATOMIC_CAS: return FI_CSWAP;
-    case TERN_ATOMIC_MULT:
-    case TERN_ATOMIC_FMULT: return FI_PROD;
-    case TERN_ATOMIC_MIN:
-    case TERN_ATOMIC_FMIN: return FI_MIN;
-    case TERN_ATOMIC_MAX:
-    case TERN_ATOMIC_FMAX: return FI_MAX;
-    case TERN_ATOMIC_AND:
-    case TERN_ATOMIC_FAND: return FI_BAND;
-    case TERN_ATOMIC_OR:
-    case TERN_ATOMIC_FOR: return FI_BOR;
-    case TERN_ATOMIC_XOR:
-    case TERN_ATOMIC_FXOR: return FI_BXOR;
-    default: return FI_SUM;
-    }
+    /* In the order of TERN_ATOMIC_OP_LIST, from get to xor. The fetching forms of add to xor follow there. */
+    static const enum fi_op of[] = { FI_ATOMIC_READ, FI_ATOMIC_WRITE, FI_ATOMIC_WRITE, FI_CSWAP, FI_SUM,
+                                     FI_SUM,         FI_SUM,          FI_SUM,          FI_PROD,  FI_MIN,
+                                     FI_MAX,         FI_BAND,         FI_BOR,          FI_BXOR };
+    unsigned                number = (unsigned)__builtin_ctz(op), count = sizeof(of) / sizeof(of[0]);
+
+    return of[number < count ? number : number - count + ADD];
 }
 
 /* ---- supported operations ---- */
@@ -176,7 +169,7 @@ tern_status tern_ofi_atomic_start(struct tern_lane *lane, const struct tern_link
     struct ofi_wr   *wr;
     tern_status      st;
 
-    if (tern_net_gone(net, atomic->xfer.part->rank))
+    if (tern_boot_gone(net->boot, atomic->xfer.part->rank))
         return tern_net_peer_gone(atomic->xfer.part->rank);
     pthread_mutex_lock(&net->lock);
     if ((wr = tern_ofi_op_begin((struct net_lane *)lane, &atomic->xfer, op, atomic_post, atomic_ended, &st))) {

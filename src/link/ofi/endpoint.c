@@ -215,30 +215,27 @@ void tern_ofi_endpoint_close(struct ofi_link *ofi)
     *endpoint = (struct ofi_endpoint){ .wait_fd = -1 };
 }
 
-/* Returns true if the rank that published the address uses the same wire format and sizes as this rank. */
-static bool is_like_ours(const struct ofi_link *ofi, const struct address *its)
-{
-    return its->wire == NET_WIRE_LAYOUT && its->ring == ofi->net.msg.ring_bytes[TERN_CHANNEL_REQUEST] &&
-           its->room == ofi->net.rpc.buf_bytes && its->notes == ofi->net.msg.shape[TERN_CHANNEL_NOTIFY].cells;
-}
-
-static tern_status address_bad(const struct ofi_link *ofi, const struct address *its, int rank)
+/* Check the address record of a rank, which has len bytes. */
+static tern_status address_check(const struct ofi_link *ofi, const struct address *its, size_t len, int rank)
 {
     const char *provider = ofi->endpoint.info->fabric_attr->prov_name;
+    bool        known = its->layout == ADDRESS_LAYOUT && memchr(its->provider, '\0', sizeof(its->provider));
 
-    if (its->layout == ADDRESS_LAYOUT && memchr(its->provider, '\0', sizeof(its->provider)) &&
-        strcmp(its->provider, provider) != 0)
+    if (known && strncmp(its->provider, provider, sizeof(its->provider) - 1) != 0)
         return tern_base_fail(TERN_ERR_LINK,
                               "rank %d uses the network provider %s and this rank %s; set TERN_OFI_PROVIDER for all of "
                               "them alike",
                               rank, its->provider, provider);
-    if (its->layout == ADDRESS_LAYOUT && !is_like_ours(ofi, its))
+    if (known && (its->wire != NET_WIRE_LAYOUT || its->ring != ofi->net.msg.ring_bytes[TERN_CHANNEL_REQUEST] ||
+                  its->room != ofi->net.rpc.buf_bytes || its->notes != ofi->net.msg.shape[TERN_CHANNEL_NOTIFY].cells))
         return tern_base_fail(
             TERN_ERR_LINK,
             "rank %d has another version of Tern, or another TERN_AM_QUEUE, TERN_NOTIFY_QUEUE or TERN_OFI_ROOM; all "
             "ranks need the same",
             rank);
-    return tern_base_fail(TERN_ERR_LINK, "link ofi: rank %d published an invalid address", rank);
+    if (!known || its->format != ofi->endpoint.info->addr_format || its->len != len - offsetof(struct address, name))
+        return tern_base_fail(TERN_ERR_LINK, "link ofi: rank %d published an invalid address", rank);
+    return TERN_OK;
 }
 
 tern_status tern_ofi_resolve(struct net_link *net, struct net_peer *peer)
@@ -247,15 +244,14 @@ tern_status tern_ofi_resolve(struct net_link *net, struct net_peer *peer)
     struct address   its = { 0 };
     size_t           len = 0;
     const void      *address;
+    tern_status      st;
 
     if (!(address = tern_boot_net_address(ofi->net.boot, TERN_LINK_OFI, peer->rank, &len)))
         return TERN_AGAIN;
     if (len <= sizeof(its))
         memcpy(&its, address, len);
-    if (its.layout != ADDRESS_LAYOUT || its.format != ofi->endpoint.info->addr_format ||
-        its.len != len - offsetof(struct address, name) || !is_like_ours(ofi, &its) ||
-        strncmp(its.provider, ofi->endpoint.info->fabric_attr->prov_name, sizeof(its.provider) - 1) != 0)
-        return address_bad(ofi, &its, peer->rank);
+    if ((st = address_check(ofi, &its, len, peer->rank)) < 0)
+        return st;
     if (fi_av_insert(ofi->endpoint.av, its.name, 1, &peer->addr, 0, NULL) != 1)
         return tern_ofi_fail(ofi, -FI_EADDRNOTAVAIL, "fi_av_insert");
     peer->known = true;

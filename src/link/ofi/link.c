@@ -61,7 +61,7 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
     strcpy(ofi->net.name, "ofi");
     ofi->endpoint.wait_fd = -1;
     tern_base_list_init(&ofi->mrs);
-    tern_base_list_init(&ofi->mr_cache.entries);
+    tern_base_list_init(&ofi->mr_cache);
     raise_file_limit(boot->ranks);
     st = tern_net_open(&ofi->net, &tern_ofi_verbs, boot, up);
     for (unsigned i = 0; st == TERN_OK && i < sizeof(step) / sizeof(step[0]); i++)

@@ -60,17 +60,6 @@ struct ofi_mr_entry {
     struct net_mr    mr;
 };
 
-struct ofi_mr_cache {
-    struct tern_list entries;
-    size_t           bytes; /* total size of the registered memory */
-};
-
-/* progress.c: a buffer that the provider fills with messages. */
-struct ofi_rx {
-    struct net_ctx ctx; /* must be first */
-    unsigned char *bytes;
-};
-
 #define OFI_RX 4       /* receive buffers that are posted */
 #define OFI_RX_MOST 16 /* maximum, including replacements after failed receives */
 
@@ -98,10 +87,11 @@ struct ofi_link {
     unsigned                   window, share;
     unsigned                   wrs_taken;
     _Atomic bool               wr_wanted;
-    struct ofi_kept           *kept; /* memory of abandoned transfers */
-    struct ofi_mr_cache        mr_cache;
-    struct ofi_rx              rx[OFI_RX_MOST];
-    unsigned                   rx_used; /* elements of rx in use; the others were never posted */
+    struct ofi_kept           *kept;            /* memory of abandoned transfers */
+    struct tern_list           mr_cache;        /* struct ofi_mr_entry */
+    size_t                     mr_cache_bytes;  /* total size of the cached memory */
+    struct net_ctx             rx[OFI_RX_MOST]; /* receive buffers; their memory is in rx_mr */
+    unsigned                   rx_used;         /* elements of rx in use; the others were never posted */
     struct net_mr              rx_mr;
     struct ofi_progress_thread progress_thread;
 };

@@ -305,7 +305,7 @@ static tern_status ofi_start(struct tern_lane *lane, const struct tern_xfer *xfe
 
     if (xfer->len == 0)
         return TERN_OK;
-    if (tern_net_gone(net, xfer->part->rank))
+    if (tern_boot_gone(net->boot, xfer->part->rank))
         return tern_net_peer_gone(xfer->part->rank);
     pthread_mutex_lock(&net->lock);
     if ((wr = tern_ofi_op_begin((struct net_lane *)lane, xfer, op, wr_post, wr_ended, &st))) {

@@ -51,7 +51,7 @@
 static int rx_post(struct net_link *net, struct net_ctx *ctx)
 {
     struct ofi_link *ofi = tern_ofi(net);
-    struct iovec     iov = { ((struct ofi_rx *)ctx)->bytes, RX_BYTES };
+    struct iovec     iov = { ofi->rx_mr.bytes + (ctx - ofi->rx) * RX_BYTES, RX_BYTES };
     void            *desc = tern_ofi_desc(&ofi->rx_mr);
     struct fi_msg    msg = { .msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = ctx };
 
@@ -67,16 +67,16 @@ static void rx_refused(struct net_link *net, struct net_ctx *ctx, int error)
 
 /* If a receive has failed, the provider does not say whether it still owns the buffer. So the buffer is not posted
  * again, unless the provider reports later that it is full, and a new buffer replaces it. */
-static void rx_ended(struct ofi_link *ofi, struct ofi_rx *rx, const struct fi_cq_data_entry *entry, int error)
+static void rx_ended(struct ofi_link *ofi, struct net_ctx *rx, const struct fi_cq_data_entry *entry, int error)
 {
     struct net_link *net = &ofi->net;
 
     if (error == 0 && (entry->flags & FI_RECV) && entry->len > 0)
         tern_net_receive(net, entry->buf, entry->len);
     if (entry->flags & FI_MULTI_RECV) /* the buffer is full, and all its messages have been copied */
-        tern_net_post(net, &rx->ctx);
+        tern_net_post(net, rx);
     else if (error != 0 && ofi->rx_used < OFI_RX_MOST)
-        tern_net_post(net, &ofi->rx[ofi->rx_used++].ctx);
+        tern_net_post(net, &ofi->rx[ofi->rx_used++]);
     else if (error != 0)
         tern_net_rx_fail(net, "receiving messages failed too often", tern_ofi_why(net, error));
 }
@@ -90,14 +90,12 @@ tern_status tern_ofi_rx_open(struct ofi_link *ofi)
     if ((st = tern_net_messages_open(&ofi->net)) < 0 ||
         (st = tern_net_memory_make(&ofi->net, OFI_RX_MOST * RX_BYTES, 0, &ofi->rx_mr)) < 0)
         return st;
-    for (unsigned i = 0; i < OFI_RX_MOST; i++) {
-        ofi->rx[i].bytes = ofi->rx_mr.bytes + i * RX_BYTES;
-        tern_net_ctx_init(&ofi->rx[i].ctx, NULL, rx_post, rx_refused);
-    }
+    for (unsigned i = 0; i < OFI_RX_MOST; i++)
+        tern_net_ctx_init(&ofi->rx[i], NULL, rx_post, rx_refused);
     if ((rc = fi_setopt(&ofi->endpoint.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least))) != 0)
         return tern_ofi_fail(ofi, rc, "fi_setopt(FI_OPT_MIN_MULTI_RECV)");
     while (ofi->rx_used < OFI_RX)
-        if ((rc = tern_net_post(&ofi->net, &ofi->rx[ofi->rx_used++].ctx)) != 0 && rc != -FI_EAGAIN)
+        if ((rc = tern_net_post(&ofi->net, &ofi->rx[ofi->rx_used++])) != 0 && rc != -FI_EAGAIN)
             return tern_ofi_fail(ofi, rc, "fi_recvmsg");
     return TERN_OK;
 }
@@ -107,11 +105,10 @@ tern_status tern_ofi_rx_open(struct ofi_link *ofi)
 /* End the operation of a completion. Receive buffers are recognized by their addresses. */
 static void end(struct ofi_link *ofi, const struct fi_cq_data_entry *entry, int error)
 {
-    struct ofi_rx  *rx = entry->op_context;
     struct net_ctx *ctx = entry->op_context;
 
-    if (rx >= ofi->rx && rx < ofi->rx + OFI_RX_MOST) {
-        rx_ended(ofi, rx, entry, error);
+    if (ctx >= ofi->rx && ctx < ofi->rx + OFI_RX_MOST) {
+        rx_ended(ofi, ctx, entry, error);
     } else if (ctx) {
         tern_ofi_mr_release(ofi, ctx);
         ctx->ended(&ofi->net, ctx, error);
@@ -185,7 +182,7 @@ void tern_ofi_poll(struct net_link *net)
 
 static bool has_sleepers(const struct ofi_link *ofi)
 {
-    return atomic_load_explicit(&tern_net_slot(&ofi->net, ofi->net.rank)->sleepers, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&ofi->net.boot->segment->slot[ofi->net.rank].sleepers, memory_order_relaxed) != 0;
 }
 
 static struct ofi_link *ofi_of(struct ofi_progress_thread *thread)

@@ -78,11 +78,9 @@ void tern_ofi_unregister(struct net_mr *mr)
     mr->handle = NULL;
 }
 
-static void drop(struct net_exposed **at)
+static void drop(struct net_exposed *entry)
 {
-    struct net_exposed *entry = *at;
-
-    *at = entry->next;
+    tern_base_list_remove(&entry->base.node);
     tern_ofi_unregister(&entry->mr);
     free(entry);
 }
@@ -95,36 +93,29 @@ tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *hand
 
     if (!entry)
         return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu bytes", sizeof(*entry));
-    *entry = (struct net_exposed){ .region = handle->region,
-                                   .addr = handle->addr,
-                                   .size = handle->size,
-                                   .origin = tern_link_origin(handle, net->rank) };
+    entry->base = tern_link_exposed_of(handle, net->rank);
     pthread_mutex_lock(&net->lock);
     st = tern_ofi_register(net, (void *)(uintptr_t)handle->addr, handle->size, NET_REMOTE_READ | NET_REMOTE_WRITE,
                            &entry->mr);
     if (st == TERN_OK)
         st = tern_link_key_add(handle, TERN_LINK_OFI, &(struct key){ entry->mr.key, entry->mr.base },
                                sizeof(struct key));
-    entry->next = net->exposed;
-    net->exposed = entry;
+    tern_base_list_push(&net->exposed, &entry->base.node);
     if (st < 0)
-        drop(&net->exposed);
+        drop(entry);
     pthread_mutex_unlock(&net->lock);
     return st;
 }
 
 void tern_ofi_unexpose(struct tern_link *link, uint64_t region)
 {
-    struct ofi_link *ofi = tern_ofi(link);
+    struct net_link          *net = tern_net(link);
+    struct tern_link_exposed *entry;
 
-    pthread_mutex_lock(&ofi->net.lock);
-    for (struct net_exposed **at = &ofi->net.exposed; *at; at = &(*at)->next) {
-        if ((*at)->region == region) {
-            drop(at);
-            break;
-        }
-    }
-    pthread_mutex_unlock(&ofi->net.lock);
+    pthread_mutex_lock(&net->lock);
+    if ((entry = tern_link_exposed_find(&net->exposed, region)))
+        drop((struct net_exposed *)entry);
+    pthread_mutex_unlock(&net->lock);
 }
 
 tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
@@ -149,38 +140,39 @@ tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle
 /* Returns the registration of a region of this rank that covers the range, or NULL. */
 static const struct net_mr *own_region(const struct ofi_link *ofi, uintptr_t from, size_t len)
 {
-    for (const struct net_exposed *entry = ofi->net.exposed; entry; entry = entry->next)
-        if (from >= entry->addr && tern_base_covers(entry->size, from - entry->addr, len))
+    TERN_LIST_EACH(const struct net_exposed, entry, &ofi->net.exposed, base.node)
+        if (from >= (uintptr_t)entry->base.mem.base &&
+            tern_base_covers(entry->base.mem.size, from - (uintptr_t)entry->base.mem.base, len))
             return &entry->mr;
     return NULL;
 }
 
-static void entry_drop(struct ofi_mr_cache *cache, struct ofi_mr_entry *entry)
+static void entry_drop(struct ofi_link *ofi, struct ofi_mr_entry *entry)
 {
     tern_base_list_remove(&entry->node);
-    cache->bytes -= entry->to - entry->from;
+    ofi->mr_cache_bytes -= entry->to - entry->from;
     tern_ofi_unregister(&entry->mr);
     free(entry);
 }
 
 /* Close the least recently used registrations that are not in use, until at most the given number of bytes is
  * registered. */
-static void shrink(struct ofi_mr_cache *cache, size_t bytes)
+static void shrink(struct ofi_link *ofi, size_t bytes)
 {
-    while (cache->bytes > bytes) {
+    while (ofi->mr_cache_bytes > bytes) {
         struct ofi_mr_entry *oldest = NULL;
 
-        TERN_LIST_EACH(struct ofi_mr_entry, entry, &cache->entries, node)
+        TERN_LIST_EACH(struct ofi_mr_entry, entry, &ofi->mr_cache, node)
             oldest = entry->uses == 0 ? entry : oldest;
         if (!oldest)
             return;
-        entry_drop(cache, oldest);
+        entry_drop(ofi, oldest);
     }
 }
 
-static struct ofi_mr_entry *find(struct ofi_mr_cache *cache, uintptr_t from, uintptr_t to)
+static struct ofi_mr_entry *find(const struct ofi_link *ofi, uintptr_t from, uintptr_t to)
 {
-    TERN_LIST_EACH(struct ofi_mr_entry, entry, &cache->entries, node)
+    TERN_LIST_EACH(struct ofi_mr_entry, entry, &ofi->mr_cache, node)
         if (!entry->stale && from >= entry->from && to <= entry->to)
             return entry;
     return NULL;
@@ -199,14 +191,14 @@ static struct ofi_mr_entry *add(struct ofi_link *ofi, uintptr_t from, uintptr_t 
         return NULL;
     *entry = (struct ofi_mr_entry){ .from = from & ~(PAGE - 1), .to = tern_base_round_up(to, PAGE) };
     if (entry_register(ofi, entry) < 0) {
-        shrink(&ofi->mr_cache, 0); /* the system's limit applies to the total of registered memory */
+        shrink(ofi, 0); /* the system's limit applies to the total of registered memory */
         if (entry_register(ofi, entry) < 0) {
             free(entry);
             return NULL;
         }
     }
-    ofi->mr_cache.bytes += entry->to - entry->from;
-    tern_base_list_push(&ofi->mr_cache.entries, &entry->node);
+    ofi->mr_cache_bytes += entry->to - entry->from;
+    tern_base_list_push(&ofi->mr_cache, &entry->node);
     return entry;
 }
 
@@ -218,11 +210,11 @@ const struct net_mr *tern_ofi_mr_cache_get(struct ofi_link *ofi, struct net_ctx 
 
     if (own)
         return own;
-    entry = find(&ofi->mr_cache, from, from + len);
+    entry = find(ofi, from, from + len);
     if (!entry && !(entry = add(ofi, from, from + len)))
         return NULL;
     tern_base_list_remove(&entry->node);
-    tern_base_list_push(&ofi->mr_cache.entries, &entry->node);
+    tern_base_list_push(&ofi->mr_cache, &entry->node);
     entry->uses++;
     ctx->local = entry;
     return &entry->mr;
@@ -234,8 +226,8 @@ void tern_ofi_mr_cache_put(struct ofi_link *ofi, struct net_ctx *ctx)
 
     ctx->local = NULL;
     if (--entry->uses == 0 && entry->stale)
-        entry_drop(&ofi->mr_cache, entry);
-    shrink(&ofi->mr_cache, tern_opt.ofi_mr_cache);
+        entry_drop(ofi, entry);
+    shrink(ofi, tern_opt.ofi_mr_cache);
 }
 
 void tern_ofi_invalidate(struct tern_link *link, const void *addr, size_t len)
@@ -244,20 +236,20 @@ void tern_ofi_invalidate(struct tern_link *link, const void *addr, size_t len)
     uintptr_t        from = (uintptr_t)addr;
 
     pthread_mutex_lock(&ofi->net.lock);
-    TERN_LIST_EACH(struct ofi_mr_entry, entry, &ofi->mr_cache.entries, node) {
+    TERN_LIST_EACH(struct ofi_mr_entry, entry, &ofi->mr_cache, node) {
         if (entry->to <= from || entry->from >= from + len)
             continue;
         entry->stale = true;
         if (entry->uses == 0)
-            entry_drop(&ofi->mr_cache, entry);
+            entry_drop(ofi, entry);
     }
     pthread_mutex_unlock(&ofi->net.lock);
 }
 
 void tern_ofi_regions_close(struct ofi_link *ofi)
 {
-    TERN_LIST_EACH(struct ofi_mr_entry, entry, &ofi->mr_cache.entries, node)
-        entry_drop(&ofi->mr_cache, entry);
-    while (ofi->net.exposed)
-        drop(&ofi->net.exposed);
+    TERN_LIST_EACH(struct ofi_mr_entry, entry, &ofi->mr_cache, node)
+        entry_drop(ofi, entry);
+    TERN_LIST_EACH(struct net_exposed, entry, &ofi->net.exposed, base.node)
+        drop(entry);
 }

@@ -19,7 +19,7 @@ static tern_status self_open(const struct tern_boot *boot, const struct tern_lin
     if (!self)
         return tern_base_fail(TERN_ERR_NOMEM, "link self: no memory for %zu bytes", sizeof(*self));
     self->rank = boot->rank;
-    self->boot = boot;
+    self->slot = &boot->segment->slot[boot->rank];
     self->up = up;
     if ((st = tern_self_messages_open(self)) < 0) {
         self_close((struct tern_link *)self);
@@ -47,8 +47,8 @@ const struct tern_link_ops tern_self_ops = {
     .expose = tern_link_no_expose,
     .unexpose = tern_link_no_unexpose,
     .lane_open = tern_link_no_lane_open,
-    .lane_close = tern_link_no_lane_close,
-    .progress = tern_link_no_progress,
+    .lane_close = tern_link_no_lane_call,
+    .progress = tern_link_no_lane_call,
     .cancel = tern_link_no_cancel,
     .invalidate = tern_link_no_invalidate,
     .serve = tern_link_no_serve,

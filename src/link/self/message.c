@@ -9,53 +9,24 @@
 
 #define LARGEST_RING (1u << 20)
 #define MAX_NOTIFICATIONS 256 /* notifications in the queue: the rank itself takes them out when it polls */
-#define BATCH 16
-
-static struct tern_slot *own_slot(struct tern_link *link)
-{
-    return &tern_self(link)->boot->segment->slot[tern_self(link)->rank];
-}
 
 /* Wake the threads of the process: a message has been sent, or space for one has been freed. */
 static void ring_own(struct tern_link *link)
 {
-    tern_boot_wake(own_slot(link));
-}
-
-/* Deliver one message. Returns false if the target cannot accept it now. */
-static inline bool deliver_one(const struct self_link *self, unsigned channel, const struct tern_ring_item *item)
-{
-    if (channel == TERN_CHANNEL_NOTIFY)
-        return self->up->notify(self->rank, item->head, false) != TERN_LINK_REFUSED;
-    if (channel == TERN_CHANNEL_TAGGED)
-        return self->up->tagged(self->rank, item->head, item->data, item->len);
-    self->up->message(self->rank, channel, item->head, item->data, item->len);
-    return true;
+    tern_boot_wake(tern_self(link)->slot);
 }
 
 static tern_status deliver(struct tern_link_watch *watch)
 {
-    struct tern_link_rx  *rx = (struct tern_link_rx *)watch;
-    struct self_link     *self = tern_self(watch->link);
-    struct tern_ring_item item;
-    int                   found = 0;
-
-    for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&rx->ring, &item)) > 0; i++) {
-        if (!deliver_one(self, watch->channel, &item))
-            break;
-        tern_base_ring_consume(&rx->ring, item.span);
-    }
-    return tern_link_rx_delivered(rx, found);
+    return tern_link_rx_deliver((struct tern_link_rx *)watch, tern_self(watch->link)->up, watch->channel);
 }
 
 static size_t ring_bytes(unsigned channel)
 {
-    uint64_t half = tern_opt.am_queue / TERN_CHANNELS_PAIR;
-
     if (channel == TERN_CHANNEL_NOTIFY)
         return tern_base_ring_cells_bytes(tern_opt.notify_queue < MAX_NOTIFICATIONS ? (size_t)tern_opt.notify_queue
                                                                                     : MAX_NOTIFICATIONS);
-    return (size_t)(half < LARGEST_RING ? half : LARGEST_RING) & ~(size_t)(TERN_RING_LINE - 1);
+    return tern_link_ring_bytes(tern_opt.am_queue / TERN_CHANNELS_PAIR, 0, LARGEST_RING);
 }
 
 static tern_status ring_make(struct self_link *self, unsigned channel)
@@ -70,17 +41,14 @@ static tern_status ring_make(struct self_link *self, unsigned channel)
     if (memory == MAP_FAILED)
         return tern_base_fail(TERN_ERR_NOMEM, "link self: no memory for a message queue of %zu bytes", bytes);
     tern_base_ring_producer_init(&self->producer[channel].producer, memory, shape);
-    tern_base_ring_consumer_init(&rx->ring, memory, shape);
-    rx->watch = (struct tern_link_watch){ .channel = channel,
-                                          .deliver = deliver,
-                                          .expect = tern_link_no_expect,
-                                          .link = (struct tern_link *)self,
-                                          .lasts = true };
-    rx->from = self->rank;
-    rx->slot = own_slot((struct tern_link *)self);
-    rx->needs_fence = tern_link_needs_fence(rx->slot);
-    tern_link_rx_watch(rx, rx->ring.next);
-    if ((st = self->up->watch(&rx->watch)) == TERN_OK)
+    *rx = (struct tern_link_rx){ .watch = { .channel = channel,
+                                            .deliver = deliver,
+                                            .expect = tern_link_no_expect,
+                                            .link = (struct tern_link *)self,
+                                            .lasts = true },
+                                 .from = self->rank,
+                                 .slot = self->slot };
+    if ((st = tern_link_rx_open(rx, self->up, memory, shape)) == TERN_OK)
         /* release: the ring. Pairs with ready(). */
         atomic_store_explicit(&self->ready[channel], true, memory_order_release);
     return st;

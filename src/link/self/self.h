@@ -8,7 +8,7 @@
 
 struct self_link {
     int                          rank;
-    const struct tern_boot      *boot;
+    struct tern_slot            *slot; /* slot of this rank */
     const struct tern_link_up   *up;
     struct tern_ring_mp_producer producer[TERN_CHANNELS];
     struct tern_link_rx          rx[TERN_CHANNELS];

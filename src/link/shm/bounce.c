@@ -12,6 +12,7 @@
  * finds none collects the finished chunks of all lanes, under the locks of those lanes. The chunks that remain busy
  * are then those that a target has not finished, and the target rings the bell when it does.
  */
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -118,22 +119,32 @@ static void chunk_give(struct shm_lane *lane, int chunk)
     mask_give(own ? &lane->link->lane_chunks : &lane->link->free_chunks, chunk);
 }
 
-void tern_shm_bounce_enter(struct shm_lane *lane)
+tern_status tern_shm_lane_open(struct tern_link *link, struct tern_lane **out)
 {
-    struct shm_link *shm = lane->link;
+    struct shm_link *shm = tern_shm(link);
+    struct shm_lane *lane = malloc(sizeof(*lane));
 
+    if (!lane)
+        return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*lane));
+    *lane = (struct shm_lane){ .link = shm, .own = -1 };
+    tern_base_list_init(&lane->ops);
     pthread_mutex_init(&lane->lock, NULL);
     pthread_mutex_lock(&shm->lanes_lock);
     tern_base_list_push(&shm->lanes, &lane->node);
     pthread_mutex_unlock(&shm->lanes_lock);
+    *out = (struct tern_lane *)lane;
+    return TERN_OK;
 }
 
-void tern_shm_bounce_leave(struct shm_lane *lane)
+void tern_shm_lane_close(struct tern_lane *lane)
 {
-    pthread_mutex_lock(&lane->link->lanes_lock);
-    tern_base_list_remove(&lane->node);
-    pthread_mutex_unlock(&lane->link->lanes_lock);
-    pthread_mutex_destroy(&lane->lock);
+    struct shm_lane *l = (struct shm_lane *)lane;
+
+    pthread_mutex_lock(&l->link->lanes_lock);
+    tern_base_list_remove(&l->node);
+    pthread_mutex_unlock(&l->link->lanes_lock);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
 }
 
 /* Push a chunk to the target's inbox and wake the target's helper thread. */
@@ -260,11 +271,6 @@ static bool may_take(const struct shm_lane *lane)
     return true;
 }
 
-static void op_enlist(struct shm_lane *lane, struct tern_link_op *op)
-{
-    tern_base_list_append(&lane->ops, &op->node);
-}
-
 /* Start a transfer, or take a chunk for an RPC. Returns false if that is not possible now; *starved then tells
  * whether the lane holds no chunk at all. */
 static bool begin(struct shm_lane *lane, struct tern_link_op *op, bool rpc, bool *starved)
@@ -277,7 +283,7 @@ static bool begin(struct shm_lane *lane, struct tern_link_op *op, bool rpc, bool
     if (may_take(lane) && !rpc) {
         op_pump(lane, op);
         if ((begun = op->chunks != 0))
-            op_enlist(lane, op);
+            tern_base_list_append(&lane->ops, &op->node);
     } else if (may_take(lane) && (index = chunk_take(lane)) >= 0) {
         begun = true;
         op->link_data = &shm->bounce_ctl[shm->local].chunk[index];
@@ -289,6 +295,8 @@ static bool begin(struct shm_lane *lane, struct tern_link_op *op, bool rpc, bool
     return begun;
 }
 
+/* Begin an operation; if the lane holds no chunk, and finds none, collect finished chunks first. An RPC changes op only
+ * if it begins. */
 static tern_status begin_any(struct shm_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op, bool rpc)
 {
     struct tern_link_op new = { .xfer = *xfer, .status = TERN_OK };
@@ -296,18 +304,17 @@ static tern_status begin_any(struct shm_lane *lane, const struct tern_xfer *xfer
 
     if (!rpc)
         *op = new; /* begin() puts op into the list */
-    if (begin(lane, rpc ? &new : op, rpc, &starved) ||
-        (starved && collect_all(lane->link) && begin(lane, rpc ? &new : op, rpc, &starved))) {
-        if (rpc)
-            *op = new;
-        return TERN_OK;
-    }
-    return TERN_AGAIN;
+    if (!begin(lane, rpc ? &new : op, rpc, &starved) &&
+        !(starved && collect_all(lane->link) && begin(lane, rpc ? &new : op, rpc, &starved)))
+        return TERN_AGAIN;
+    if (rpc)
+        *op = new;
+    return rpc ? TERN_OK : TERN_PENDING;
 }
 
 static tern_status bounce_start(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
 {
-    return begin_any((struct shm_lane *)lane, xfer, op, false) == TERN_OK ? TERN_PENDING : TERN_AGAIN;
+    return begin_any((struct shm_lane *)lane, xfer, op, false);
 }
 
 static tern_status rpc_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
@@ -333,12 +340,12 @@ static void rpc_send(struct tern_lane *lane, struct tern_link_op *op, size_t req
     chunk->len = request;
     chunk->offset = expect;
     pthread_mutex_lock(&l->lock);
-    op_enlist(l, op);
+    tern_base_list_append(&l->ops, &op->node);
     chunk_post(l->link, index, op->xfer.part->rank);
     pthread_mutex_unlock(&l->lock);
 }
 
-void tern_shm_bounce_cancel(struct tern_lane *lane, struct tern_link_op *op)
+void tern_shm_lane_cancel(struct tern_lane *lane, struct tern_link_op *op)
 {
     struct shm_lane *l = (struct shm_lane *)lane;
 
@@ -402,10 +409,12 @@ static bool advance(struct shm_lane *lane)
     return starved;
 }
 
-void tern_shm_bounce_progress(struct shm_lane *lane)
+void tern_shm_lane_progress(struct tern_lane *lane)
 {
-    if (advance(lane) && collect_all(lane->link))
-        advance(lane);
+    struct shm_lane *l = (struct shm_lane *)lane;
+
+    if (!tern_base_list_empty(&l->ops) && advance(l) && collect_all(l->link))
+        advance(l);
 }
 
 const struct tern_link_path tern_shm_bounce_path = {

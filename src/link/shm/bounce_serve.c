@@ -18,47 +18,6 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-tern_status tern_shm_expose(struct tern_link *link, struct tern_mem_handle *handle)
-{
-    struct shm_link    *shm = tern_shm(link);
-    struct shm_exposed *entry;
-
-    if (handle->mem_kind != TERN_MEM_PRIVATE)
-        return TERN_OK; /* peers map this memory */
-    entry = malloc(sizeof(*entry));
-    if (!entry)
-        return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*entry));
-    *entry = (struct shm_exposed){ .region = handle->region,
-                                   .addr = handle->addr,
-                                   .size = handle->size,
-                                   .origin = tern_link_origin(handle, shm->boot->rank) };
-    pthread_mutex_lock(&shm->exposed_lock);
-    tern_base_list_push(&shm->exposed, &entry->node);
-    pthread_mutex_unlock(&shm->exposed_lock);
-    return TERN_OK;
-}
-
-/* Find exposed memory; NULL: there is none of this name. The caller holds the lock. */
-static struct shm_exposed *exposed_find(struct shm_link *shm, uint64_t region)
-{
-    TERN_LIST_EACH(struct shm_exposed, entry, &shm->exposed, node)
-        if (entry->region == region)
-            return entry;
-    return NULL;
-}
-
-void tern_shm_unexpose(struct tern_link *link, uint64_t region)
-{
-    struct shm_link    *shm = tern_shm(link);
-    struct shm_exposed *entry;
-
-    pthread_mutex_lock(&shm->exposed_lock);
-    if ((entry = exposed_find(shm, region)))
-        tern_base_list_remove(&entry->node);
-    pthread_mutex_unlock(&shm->exposed_lock);
-    free(entry);
-}
-
 bool tern_shm_service_needed(const struct tern_link *link)
 {
     const struct shm_link *shm = (const struct shm_link *)link;
@@ -130,7 +89,7 @@ static bool copy_safely(int arena, uint64_t data, unsigned char *mine, uint64_t 
 /* Whether the application's memory is accessible, for an RPC, which accesses the memory directly. If the application
  * unmaps the memory after this check, the process crashes, as region.h documents. Where populating the pages is not
  * possible, mapped memory counts as accessible. */
-static bool is_there(const void *addr, size_t len, bool write)
+static bool is_mapped(const void *addr, size_t len, bool write)
 {
     uintptr_t     page = (uintptr_t)addr & ~(uintptr_t)4095, end = (uintptr_t)addr + len;
     int           found = find_out(addr, len, write);
@@ -142,37 +101,58 @@ static bool is_there(const void *addr, size_t len, bool write)
     return found <= 0;
 }
 
-/* A copy of a chunk's request. The peer can change the chunk at any time, so only the copy is checked and used. */
-struct wish {
-    uint32_t verb;
-    uint64_t region, offset, len, data;
-};
-
-static tern_status serve_copy(struct shm_link *shm, const struct wish *w, const struct shm_exposed *entry)
+tern_status tern_shm_expose(struct tern_link *link, struct tern_mem_handle *handle)
 {
-    unsigned char *mine = (unsigned char *)(uintptr_t)entry->addr;
+    struct shm_link          *shm = tern_shm(link);
+    struct tern_link_exposed *entry;
 
-    if (!tern_base_covers(entry->size, w->offset, w->len) ||
-        !copy_safely(shm->boot->arena, w->data, mine + w->offset, w->len, w->verb == SHM_GET))
+    if (handle->mem_kind != TERN_MEM_PRIVATE)
+        return TERN_OK; /* peers map this memory */
+    entry = malloc(sizeof(*entry));
+    if (!entry)
+        return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*entry));
+    *entry = tern_link_exposed_of(handle, shm->boot->rank);
+    entry->mem.is_mapped = is_mapped;
+    pthread_mutex_lock(&shm->exposed_lock);
+    tern_base_list_push(&shm->exposed, &entry->node);
+    pthread_mutex_unlock(&shm->exposed_lock);
+    return TERN_OK;
+}
+
+void tern_shm_unexpose(struct tern_link *link, uint64_t region)
+{
+    struct shm_link          *shm = tern_shm(link);
+    struct tern_link_exposed *entry;
+
+    pthread_mutex_lock(&shm->exposed_lock);
+    if ((entry = tern_link_exposed_find(&shm->exposed, region)))
+        tern_base_list_remove(&entry->node);
+    pthread_mutex_unlock(&shm->exposed_lock);
+    free(entry);
+}
+
+static tern_status serve_copy(struct shm_link *shm, const struct shm_chunk *w, const struct tern_link_exposed *entry)
+{
+    if (!tern_base_covers(entry->mem.size, w->offset, w->len) ||
+        !copy_safely(shm->boot->arena, w->data, entry->mem.base + w->offset, w->len, w->verb == SHM_GET))
         return TERN_ERR_LINK;
     return TERN_OK;
 }
 
 /* Execute an RPC. The response goes behind the request. */
-static tern_status serve_rpc(struct shm_link *shm, const struct wish *w, const struct shm_exposed *entry,
+static tern_status serve_rpc(struct shm_link *shm, const struct shm_chunk *w, const struct tern_link_exposed *entry,
                              unsigned char *bytes, struct shm_chunk *chunk)
 {
-    struct tern_target_mem target = { (unsigned char *)(uintptr_t)entry->addr, entry->size, is_there, entry->origin };
-    size_t                 response_len = 0;
-    tern_status            st =
-        shm->up->serve(&target, bytes, w->len, bytes + tern_link_response_at(w->len), w->offset, &response_len);
+    size_t      response_len = 0;
+    tern_status st =
+        shm->up->serve(&entry->mem, bytes, w->len, bytes + tern_link_response_at(w->len), w->offset, &response_len);
 
     chunk->offset = response_len;
     return st;
 }
 
 /* Number of data bytes that a request uses in its chunk; SIZE_MAX if the lengths are not valid. */
-static size_t bytes_of(const struct wish *w)
+static size_t bytes_of(const struct shm_chunk *w)
 {
     if (w->verb != SHM_RPC)
         return w->len;
@@ -182,19 +162,16 @@ static size_t bytes_of(const struct wish *w)
 /* Execute the request in a chunk on the exposed memory that the request names. Returns the status for the initiator. */
 static tern_status fulfil(struct shm_link *shm, int peer, struct shm_chunk *chunk)
 {
-    struct wish         w = { .verb = TERN_READ_ONCE(chunk->verb),
-                              .region = TERN_READ_ONCE(chunk->region),
-                              .offset = TERN_READ_ONCE(chunk->offset),
-                              .len = TERN_READ_ONCE(chunk->len),
-                              .data = TERN_READ_ONCE(chunk->data) };
-    unsigned char      *bytes = peer_bytes(shm, peer, w.data, bytes_of(&w));
-    struct shm_exposed *entry;
-    tern_status         st = TERN_ERR_LINK;
+    struct shm_chunk          w; /* a copy: the peer can change the chunk at any time */
+    struct tern_link_exposed *entry;
+    unsigned char            *bytes;
+    tern_status               st = TERN_ERR_LINK;
 
-    if (!bytes)
+    tern_base_copy_once(&w, chunk, sizeof(w));
+    if (!(bytes = peer_bytes(shm, peer, w.data, bytes_of(&w))))
         return TERN_ERR_LINK;
     pthread_mutex_lock(&shm->exposed_lock);
-    entry = exposed_find(shm, w.region);
+    entry = tern_link_exposed_find(&shm->exposed, w.region);
     if (entry && w.verb == SHM_RPC)
         st = serve_rpc(shm, &w, entry, bytes, chunk);
     else if (entry && w.verb <= SHM_GET)

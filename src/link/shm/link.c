@@ -120,33 +120,6 @@ static bool link_reaches(const struct tern_link *link, int peer)
     return peer >= 0 && peer < shm->ranks && shm->local_of[peer] >= 0;
 }
 
-static tern_status link_lane_open(struct tern_link *link, struct tern_lane **out)
-{
-    struct shm_lane *lane = malloc(sizeof(*lane));
-
-    if (!lane)
-        return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*lane));
-    *lane = (struct shm_lane){ .link = tern_shm(link), .own = -1 };
-    tern_base_list_init(&lane->ops);
-    tern_shm_bounce_enter(lane);
-    *out = (struct tern_lane *)lane;
-    return TERN_OK;
-}
-
-static void link_lane_close(struct tern_lane *lane)
-{
-    tern_shm_bounce_leave((struct shm_lane *)lane);
-    free(lane);
-}
-
-static void link_progress(struct tern_lane *lane)
-{
-    struct shm_lane *l = (struct shm_lane *)lane;
-
-    if (!tern_base_list_empty(&l->ops))
-        tern_shm_bounce_progress(l);
-}
-
 const struct tern_link_ops tern_shm_ops = {
     .name = "shm",
     .maps = true,
@@ -161,10 +134,10 @@ const struct tern_link_ops tern_shm_ops = {
     .detach = tern_shm_detach,
     .expose = tern_shm_expose,
     .unexpose = tern_shm_unexpose,
-    .lane_open = link_lane_open,
-    .lane_close = link_lane_close,
-    .progress = link_progress,
-    .cancel = tern_shm_bounce_cancel,
+    .lane_open = tern_shm_lane_open,
+    .lane_close = tern_shm_lane_close,
+    .progress = tern_shm_lane_progress,
+    .cancel = tern_shm_lane_cancel,
     .invalidate = tern_link_no_invalidate,
     .serve = tern_shm_serve,
     .service_needed = tern_shm_service_needed,

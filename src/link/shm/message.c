@@ -22,7 +22,6 @@
 #define SMALLEST_RING 4096u
 #define LARGEST_RING (1u << 20)
 #define LARGEST_TAGGED (4u << 20) /* maximum size of a ring for tagged messages */
-#define BATCH 16                  /* maximum number of messages from one ring in one poll */
 
 static tern_status attach_senders(struct tern_link_watch *watch);
 
@@ -42,81 +41,80 @@ static struct tern_ring_shape shape_of(enum shm_queue_kind kind, uint64_t bytes)
     return kind == SHM_QUEUE_TAGGED ? tern_base_ring_spread(tern_base_ring_shape(bytes)) : tern_base_ring_shape(bytes);
 }
 
-/* Size of one of `rings` rings that share `bytes` bytes in all, within the limits of a ring's size. */
-static size_t ring_size(uint64_t bytes, size_t rings, size_t most)
-{
-    size_t size = (size_t)(bytes / rings);
-
-    size = size < SMALLEST_RING ? SMALLEST_RING : size > most ? most : size;
-    return size & ~(size_t)(TERN_RING_LINE - 1);
-}
-
 static void choose_rings(struct shm_msg *m, size_t locals)
 {
-    m->ring_bytes[SHM_QUEUE_PAIR] = ring_size(tern_opt.am_queue, TERN_CHANNELS_PAIR * locals, LARGEST_RING);
-    m->ring_bytes[SHM_QUEUE_TAGGED] = ring_size(tern_opt.msg_queue, locals, LARGEST_TAGGED);
+    m->ring_bytes[SHM_QUEUE_PAIR] =
+        tern_link_ring_bytes(tern_opt.am_queue / (TERN_CHANNELS_PAIR * locals), SMALLEST_RING, LARGEST_RING);
+    m->ring_bytes[SHM_QUEUE_TAGGED] = tern_link_ring_bytes(tern_opt.msg_queue / locals, SMALLEST_RING, LARGEST_TAGGED);
     for (unsigned kind = 0; kind < SHM_RINGS; kind++)
         m->shape[kind] = shape_of(kind, m->ring_bytes[kind]);
 }
 
-static void tables_free(struct shm_msg *m)
+static void tables_free(struct shm_link *shm)
 {
-    for (unsigned kind = 0; kind < SHM_RINGS; kind++) {
-        free(m->tx[kind]);
-        free(m->rx[kind]);
-    }
+    for (unsigned kind = 0; kind < SHM_QUEUES; kind++)
+        free(shm->msg.tx[kind]);
+    for (unsigned kind = 0; kind < SHM_RINGS; kind++)
+        free(shm->msg.rx[kind]);
+    free(shm->notify.rx);
 }
 
 tern_status tern_shm_messages_open(struct shm_link *shm)
 {
     struct shm_msg *m = &shm->msg;
     size_t          locals = (size_t)shm->locals;
-    bool            good = true;
+    bool            good;
 
     choose_rings(m, locals);
     m->queue_ref =
         (struct shm_queue_ref *)(void *)(shm->control + tern_shm_barrier_block_offset(shm->locals, SHM_GROUPS));
-    for (unsigned kind = 0; kind < SHM_RINGS; kind++) {
-        m->tx[kind] = calloc((size_t)shm->ranks, sizeof(*m->tx[kind]));
-        m->rx[kind] = calloc(locals, sizeof(*m->rx[kind]));
-        good = good && m->tx[kind] && m->rx[kind];
-    }
+    shm->notify.rx = calloc(locals, sizeof(struct shm_notify_rx *));
+    good = shm->notify.rx != NULL;
+    for (unsigned kind = 0; kind < SHM_QUEUES; kind++)
+        good &= (m->tx[kind] = calloc((size_t)shm->ranks, sizeof(*m->tx[kind]))) != NULL;
+    for (unsigned kind = 0; kind < SHM_RINGS; kind++)
+        good &= (m->rx[kind] = calloc(locals, sizeof(*m->rx[kind]))) != NULL;
+    tern_shm_notify_open(shm);
     pthread_mutex_init(&m->tx_lock, NULL);
     m->directory = (struct tern_link_watch){ .word = &shm->bounce_ctl[shm->local].senders,
                                              .channel = TERN_CHANNEL_DIRECTORY,
                                              .deliver = attach_senders,
                                              .expect = tern_link_no_expect,
                                              .link = (struct tern_link *)shm };
-    if (good && tern_shm_notify_open(shm))
+    if (good)
         return shm->up->watch(&m->directory);
-    tables_free(m);
+    tables_free(shm);
     return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for tables of %d ranks", shm->ranks);
 }
 
-/* Unmap the rings, but keep their space: the peer may still be reading the last messages. The space is freed with
- * the job. */
-static void tx_close(struct shm_tx *tx)
+/* Unmap the queues to the peers, but keep their space: a peer may still be reading the last messages. The space is
+ * freed with the job. */
+static void tx_close(struct shm_link *shm, int peer)
 {
-    if (!tx)
-        return;
-    munmap(tx->map, tx->space.bytes);
-    free(tx);
+    for (unsigned kind = 0; kind < SHM_RINGS; kind++) {
+        struct shm_tx *tx = atomic_load(&shm->msg.tx[kind][peer]);
+
+        if (tx)
+            munmap(tx->map, tx->space.bytes);
+        free(tx);
+    }
+    tern_shm_notify_tx_close(atomic_load(&shm->msg.tx[SHM_QUEUE_NOTIFY][peer]));
 }
 
 void tern_shm_messages_close(struct shm_link *shm)
 {
     struct shm_msg *m = &shm->msg;
 
-    for (unsigned kind = 0; kind < SHM_RINGS; kind++) {
-        for (int local = 0; local < shm->locals; local++)
+    for (int local = 0; local < shm->locals; local++) {
+        for (unsigned kind = 0; kind < SHM_RINGS; kind++)
             if (m->rx[kind][local].map)
                 munmap(m->rx[kind][local].map, m->rx[kind][local].bytes);
-        for (int peer = 0; peer < shm->ranks; peer++)
-            tx_close(atomic_load(&m->tx[kind][peer]));
+        tern_shm_notify_rx_close(shm->notify.rx[local]);
     }
-    tern_shm_notify_close(shm);
+    for (int peer = 0; peer < shm->ranks; peer++)
+        tx_close(shm, peer);
     pthread_mutex_destroy(&m->tx_lock);
-    tables_free(m);
+    tables_free(shm);
 }
 
 tern_status tern_shm_space_map(struct shm_link *shm, int peer, size_t bytes, struct tern_space *space,
@@ -140,8 +138,8 @@ void tern_shm_announce(struct shm_link *shm, int peer, enum shm_queue_kind kind,
     struct shm_queue_ref *ref = tern_shm_queue_ref_between(shm, local, shm->local, kind);
 
     atomic_store_explicit(&ref->bytes, bytes, memory_order_relaxed);
-    /* release: the size before the offset, and both before the count. Pair with the acquires in rx_add(),
-     * tern_shm_notify_attach() and attach_senders(). */
+    /* release: the size before the offset, and both before the count. Pair with the acquires in
+     * rx_check() and attach_senders(). */
     atomic_store_explicit(&ref->offset, offset, memory_order_release);
     atomic_fetch_add_explicit(&shm->bounce_ctl[local].senders, 1, memory_order_release);
 }
@@ -162,23 +160,25 @@ static tern_status tx_make(struct shm_link *shm, int peer, enum shm_queue_kind k
     return TERN_OK;
 }
 
-static __attribute__((noinline, cold)) tern_status tx_first(struct shm_link *shm, int peer, enum shm_queue_kind kind)
+__attribute__((noinline, cold)) tern_status tern_shm_tx_first(struct shm_link *shm, int peer, enum shm_queue_kind kind)
 {
-    struct shm_msg *m = &shm->msg;
-    struct shm_tx  *tx;
-    tern_status     st = TERN_OK;
+    _Atomic(void *) *to = &shm->msg.tx[kind][peer];
+    bool             notify = kind == SHM_QUEUE_NOTIFY;
+    tern_status      st = TERN_OK;
+    void            *tx;
 
-    pthread_mutex_lock(&m->tx_lock);
-    if (!atomic_load(&m->tx[kind][peer])) {
-        tx = calloc(1, sizeof(*tx));
-        st = tx ? tx_make(shm, peer, kind, tx)
-                : tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for a queue to rank %d", peer);
+    pthread_mutex_lock(&shm->msg.tx_lock);
+    if (!atomic_load(to)) {
+        if (!(tx = calloc(1, notify ? sizeof(struct shm_notify_tx) : sizeof(struct shm_tx))))
+            st = tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for a queue to rank %d", peer);
+        else
+            st = notify ? tern_shm_notify_tx_make(shm, peer, tx) : tx_make(shm, peer, kind, tx);
         if (st == TERN_OK)
-            atomic_store_explicit(&m->tx[kind][peer], tx, memory_order_release); /* pairs with tx_to() */
+            atomic_store_explicit(to, tx, memory_order_release); /* pairs with tern_shm_tx() */
         else
             free(tx);
     }
-    pthread_mutex_unlock(&m->tx_lock);
+    pthread_mutex_unlock(&shm->msg.tx_lock);
     return st;
 }
 
@@ -188,42 +188,16 @@ static size_t shm_msg_max_data(struct tern_link *link, int peer, unsigned channe
     return channel == TERN_CHANNEL_NOTIFY ? 0 : tern_base_ring_max_data(tern_shm(link)->msg.shape[kind_of(channel)]);
 }
 
-/* The sending side of the rings of a kind to a peer; the first call creates it. Returns NULL and sets *st on error. */
-static inline struct shm_tx *tx_to(struct shm_link *shm, int peer, enum shm_queue_kind kind, tern_status *st)
-{
-    struct shm_tx *tx;
-
-    /* acquire: the contents of the object after the pointer. Pairs with tx_first(). */
-    while (TERN_UNLIKELY(!(tx = atomic_load_explicit(&shm->msg.tx[kind][peer], memory_order_acquire))))
-        if ((*st = tx_first(shm, peer, kind)) < 0)
-            return NULL;
-    return tx;
-}
-
-/* The producer of a channel to a peer. Returns NULL and sets *st on failure. */
-static inline struct tern_ring_mp_producer *producer_to(struct shm_link *shm, int peer, unsigned channel,
-                                                        tern_status *st)
-{
-    enum shm_queue_kind kind = kind_of(channel);
-    struct shm_tx      *tx = tx_to(shm, peer, kind, st);
-
-    return tx ? &tx->producer[channel - channel_of[kind]] : NULL;
-}
-
 static tern_status shm_msg_open(struct tern_link *link, struct tern_link_msg *msg, size_t min, size_t max)
 {
-    tern_status                   st = TERN_OK;
-    struct tern_ring_mp_producer *producer;
+    enum shm_queue_kind kind = kind_of(msg->channel);
+    tern_status         st = TERN_OK;
+    struct shm_tx      *tx;
 
     if (msg->channel == TERN_CHANNEL_NOTIFY)
         return tern_shm_notify_reserve(tern_shm(link), msg);
-    producer = producer_to(tern_shm(link), msg->peer, msg->channel, &st);
-    return producer ? tern_link_ring_open(producer, msg, min, max) : st;
-}
-
-static void ring_peer(struct shm_link *shm, int peer)
-{
-    tern_link_ring(tern_shm_slot(shm, peer));
+    tx = tern_shm_tx(tern_shm(link), msg->peer, kind, &st);
+    return tx ? tern_link_ring_open(&tx->producer[msg->channel - channel_of[kind]], msg, min, max) : st;
 }
 
 static void shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
@@ -234,7 +208,7 @@ static void shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg
         tern_base_nq_publish(&msg->cell, 0);
     else
         tern_base_ring_publish(&msg->place, len);
-    ring_peer(tern_shm(link), msg->peer);
+    tern_link_ring(tern_shm_slot(tern_shm(link), msg->peer));
 }
 
 static void shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
@@ -243,7 +217,7 @@ static void shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg
         tern_base_nq_publish(&msg->cell, TERN_NQ_SKIP);
     else
         tern_base_ring_skip(&msg->place);
-    ring_peer(tern_shm(link), msg->peer); /* the peer can read the messages behind this one now */
+    tern_link_ring(tern_shm_slot(tern_shm(link), msg->peer)); /* the peer can read the messages behind this one now */
 }
 
 /* Send a message without data. The callers pass a constant kind, so the compiler specializes this function for each
@@ -253,7 +227,7 @@ static inline __attribute__((always_inline)) tern_status send_short(struct shm_l
                                                                     const uint32_t *rest, unsigned count)
 {
     tern_status    st = TERN_OK;
-    struct shm_tx *tx = tx_to(shm, peer, kind, &st);
+    struct shm_tx *tx = tern_shm_tx(shm, peer, kind, &st);
 
     if (TERN_UNLIKELY(!tx))
         return st;
@@ -267,17 +241,34 @@ static inline __attribute__((always_inline)) tern_status send_short(struct shm_l
 static tern_status shm_msg_send_short(struct tern_link *link, int peer, unsigned channel, uint64_t first,
                                       const uint32_t *rest, unsigned count)
 {
-    if (channel == TERN_CHANNEL_NOTIFY)
-        return tern_shm_notify_short(tern_shm(link), peer, first, rest, count);
+    struct tern_link_msg msg;
+    tern_status          st;
+
     if (channel == TERN_CHANNEL_TAGGED)
         return send_short(tern_shm(link), peer, TERN_CHANNEL_TAGGED, SHM_QUEUE_TAGGED, first, rest, count);
-    return send_short(tern_shm(link), peer, channel, SHM_QUEUE_PAIR, first, rest, count);
+    if (channel < TERN_CHANNELS_PAIR)
+        return send_short(tern_shm(link), peer, channel, SHM_QUEUE_PAIR, first, rest, count);
+    msg = (struct tern_link_msg){ .peer = peer, .channel = TERN_CHANNEL_NOTIFY };
+    if ((st = tern_shm_notify_reserve(tern_shm(link), &msg)) != TERN_OK)
+        return st;
+    memcpy(msg.head, &first, sizeof(first));
+    memcpy(msg.head + sizeof(first), rest, count * sizeof(*rest));
+    shm_msg_send(link, &msg, 0);
+    return TERN_OK;
+}
+
+static tern_status shm_notify_inject(struct tern_link *link, int peer, struct tern_inject_notify **out)
+{
+    tern_status st = TERN_OK;
+
+    *out = tern_shm_tx(tern_shm(link), peer, SHM_QUEUE_NOTIFY, &st); /* inject is the first field */
+    return st;
 }
 
 static tern_status shm_tagged_inject(struct tern_link *link, int peer, struct tern_inject_tagged *out)
 {
     tern_status    st = TERN_OK;
-    struct shm_tx *tx = tx_to(tern_shm(link), peer, SHM_QUEUE_TAGGED, &st);
+    struct shm_tx *tx = tern_shm_tx(tern_shm(link), peer, SHM_QUEUE_TAGGED, &st);
 
     if (tx)
         *out = (struct tern_inject_tagged){ .producer = &tx->producer[0], .slot = tx->slot };
@@ -286,39 +277,14 @@ static tern_status shm_tagged_inject(struct tern_link *link, int peer, struct te
 
 static tern_status deliver(struct tern_link_watch *watch)
 {
-    struct tern_link_rx  *channel_rx = (struct tern_link_rx *)watch;
-    struct shm_link      *shm = tern_shm(watch->link);
-    struct tern_ring_item item;
-    int                   found = 0;
+    unsigned channel = watch->channel == TERN_CHANNEL_REPLY ? TERN_CHANNEL_REPLY : TERN_CHANNEL_REQUEST;
 
-    for (int i = 0; i < BATCH && (found = tern_base_ring_peek(&channel_rx->ring, &item)) > 0; i++) {
-        tern_base_order_after_peers(); /* after the copies that the helper thread made for the peer before it sent
-                                          this message */
-        shm->up->message(channel_rx->from, watch->channel, item.head, item.data, item.len);
-        tern_base_ring_consume(&channel_rx->ring, item.span);
-    }
-    return tern_link_rx_delivered(channel_rx, found);
+    return tern_link_rx_deliver((struct tern_link_rx *)watch, tern_shm(watch->link)->up, channel);
 }
 
-/* Deliver tagged messages. A message that the target refuses stays in the ring. */
 static tern_status deliver_tagged(struct tern_link_watch *watch)
 {
-    struct tern_link_rx  *channel_rx = (struct tern_link_rx *)watch;
-    struct shm_link      *shm = tern_shm(watch->link);
-    struct tern_ring_item item;
-    bool                  many = channel_rx->many;
-    int                   found = 0, i;
-
-    for (i = 0; i < BATCH && (found = tern_base_ring_peek(&channel_rx->ring, &item)) > 0; i++) {
-        tern_base_order_after_peers(); /* as in deliver() */
-        if (many)
-            tern_base_ring_prefetch(&channel_rx->ring);
-        if (TERN_UNLIKELY(!shm->up->tagged(channel_rx->from, item.head, item.data, item.len)))
-            break;
-        tern_base_ring_consume(&channel_rx->ring, item.span);
-    }
-    channel_rx->many = i == BATCH;
-    return tern_link_rx_delivered(channel_rx, found);
+    return tern_link_rx_deliver((struct tern_link_rx *)watch, tern_shm(watch->link)->up, TERN_CHANNEL_TAGGED);
 }
 
 static tern_status (*const deliver_of[SHM_RINGS])(struct tern_link_watch *) = { deliver, deliver_tagged };
@@ -329,18 +295,13 @@ static tern_status rx_open(struct shm_link *shm, int from, enum shm_queue_kind k
     tern_status st = TERN_OK;
 
     for (unsigned c = 0; c < rings_of[kind] && st == TERN_OK; c++) {
-        struct tern_link_rx *channel_rx = &rx->channel[c];
-
-        channel_rx->from = from;
-        channel_rx->slot = tern_shm_slot(shm, from);
-        channel_rx->needs_fence = tern_link_needs_fence(channel_rx->slot);
-        channel_rx->watch = (struct tern_link_watch){ .channel = channel_of[kind] + c,
-                                                      .deliver = deliver_of[kind],
-                                                      .expect = tern_link_no_expect,
-                                                      .link = (struct tern_link *)shm };
-        tern_base_ring_consumer_init(&channel_rx->ring, rx->map + c * bytes, shape_of(kind, bytes));
-        tern_link_rx_watch(channel_rx, 0);
-        st = shm->up->watch(&channel_rx->watch);
+        rx->channel[c] = (struct tern_link_rx){ .watch = { .channel = channel_of[kind] + c,
+                                                           .deliver = deliver_of[kind],
+                                                           .expect = tern_link_no_expect,
+                                                           .link = (struct tern_link *)shm },
+                                                .from = from,
+                                                .slot = tern_shm_slot(shm, from) };
+        st = tern_link_rx_open(&rx->channel[c], shm->up, rx->map + c * bytes, shape_of(kind, bytes));
     }
     return st;
 }
@@ -357,14 +318,19 @@ static bool shm_msg_pending(struct tern_link *link, int peer, unsigned channel)
     return rx->map && tern_link_watch_ready(&rx->channel[channel - channel_of[kind]].watch);
 }
 
+tern_status tern_shm_invalid_queue(int from, uint64_t offset, uint64_t bytes)
+{
+    return tern_base_fail(TERN_ERR_LINK, "rank %d announced an invalid queue: %llu bytes at offset %llu", from,
+                          (unsigned long long)bytes, (unsigned long long)offset);
+}
+
 tern_status tern_shm_queue_map(struct shm_link *shm, int from, uint64_t offset, uint64_t bytes, unsigned char **map)
 {
     struct stat arena;
     void       *at;
 
     if (bytes == 0 || fstat(shm->boot->arena, &arena) != 0 || !tern_base_covers((uint64_t)arena.st_size, offset, bytes))
-        return tern_base_fail(TERN_ERR_LINK, "rank %d announced message queues of %llu bytes at %llu", from,
-                              (unsigned long long)bytes, (unsigned long long)offset);
+        return tern_shm_invalid_queue(from, offset, bytes);
     at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm->boot->arena, (off_t)offset);
     if (at == MAP_FAILED)
         return tern_base_fail(errno == EINVAL ? TERN_ERR_LINK : TERN_ERR_NOMEM,
@@ -373,24 +339,33 @@ tern_status tern_shm_queue_map(struct shm_link *shm, int from, uint64_t offset, 
     return TERN_OK;
 }
 
-/* Map the rings of the given kind from a peer if the peer has announced them and they are not mapped yet. */
-static tern_status rx_add(struct shm_link *shm, int local, enum shm_queue_kind kind)
+/* Map the rings of the given kind that a peer has announced, and start to receive from them. */
+static tern_status rx_add(struct shm_link *shm, int local, enum shm_queue_kind kind, uint64_t offset, uint64_t bytes)
 {
-    int                   from = shm->rank_of[local];
-    struct shm_rx        *rx = &shm->msg.rx[kind][local];
-    struct shm_queue_ref *ref = tern_shm_queue_ref_between(shm, shm->local, local, kind);
-    uint64_t    offset = atomic_load_explicit(&ref->offset, memory_order_acquire); /* pairs with tern_shm_announce() */
-    uint64_t    bytes = atomic_load_explicit(&ref->bytes, memory_order_relaxed);
-    tern_status st;
+    int            from = shm->rank_of[local];
+    struct shm_rx *rx = &shm->msg.rx[kind][local];
+    tern_status    st;
 
-    if (offset == 0 || rx->map)
+    if (rx->map)
         return TERN_OK;
     if (shape_of(kind, bytes).cells == 0 || bytes > LARGEST_TAGGED || bytes % TERN_RING_LINE != 0)
-        return tern_base_fail(TERN_ERR_LINK, "rank %d announced message queues of %llu bytes at %llu", from,
-                              (unsigned long long)bytes, (unsigned long long)offset);
+        return tern_shm_invalid_queue(from, offset, bytes);
     rx->bytes = rings_of[kind] * bytes;
     st = tern_shm_queue_map(shm, from, offset, rx->bytes, &rx->map);
     return st < 0 ? st : rx_open(shm, from, kind, rx, bytes);
+}
+
+/* Map the queue, or queues, of the given kind from a peer, if the peer has announced them. */
+static tern_status rx_check(struct shm_link *shm, int local, enum shm_queue_kind kind)
+{
+    struct shm_queue_ref *ref = tern_shm_queue_ref_between(shm, shm->local, local, kind);
+    uint64_t offset = atomic_load_explicit(&ref->offset, memory_order_acquire); /* pairs with tern_shm_announce() */
+    uint64_t bytes = atomic_load_explicit(&ref->bytes, memory_order_relaxed);
+
+    if (offset == 0)
+        return TERN_OK;
+    return kind == SHM_QUEUE_NOTIFY ? tern_shm_notify_attach(shm, local, offset, bytes)
+                                    : rx_add(shm, local, kind, offset, bytes);
 }
 
 /* Map all newly announced queues. The count only says that something may be new: a sender may have died between
@@ -402,12 +377,9 @@ static tern_status attach_senders(struct tern_link_watch *watch)
     uint32_t         senders = atomic_load_explicit(&shm->bounce_ctl[shm->local].senders, memory_order_acquire);
     tern_status      st = TERN_OK;
 
-    for (int local = 0; local < shm->locals && st == TERN_OK; local++) {
-        for (unsigned kind = 0; kind < SHM_RINGS && st == TERN_OK; kind++)
-            st = rx_add(shm, local, kind);
-        if (st == TERN_OK)
-            st = tern_shm_notify_attach(shm, local);
-    }
+    for (int local = 0; local < shm->locals; local++)
+        for (unsigned kind = 0; kind < SHM_QUEUES && st == TERN_OK; kind++)
+            st = rx_check(shm, local, kind);
     if (st == TERN_OK)
         tern_link_watch_move(watch, watch->word, senders);
     return st;
@@ -430,7 +402,7 @@ const struct tern_msg_ops tern_shm_msg = {
 };
 
 const struct tern_inject_ops tern_shm_inject = {
-    .notify = tern_shm_notify_inject,
+    .notify = shm_notify_inject,
     .notify_flushed = tern_shm_notify_flushed,
     .tagged = shm_tagged_inject,
     .work_splits = shm_work_splits,

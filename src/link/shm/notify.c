@@ -16,18 +16,12 @@
 #include "base/wake_request.h"
 #include "link/shm/shm.h"
 
-#define BATCH 16 /* maximum number of notifications from one queue in one poll */
-
 static uint32_t power_of_two(uint64_t least)
 {
-    uint32_t power = TERN_NQ_MIN_CELLS;
-
-    while (power < least)
-        power *= 2;
-    return power;
+    return least < TERN_NQ_MIN_CELLS ? TERN_NQ_MIN_CELLS : 1u << tern_base_log2_up((uint32_t)least);
 }
 
-bool tern_shm_notify_open(struct shm_link *shm)
+void tern_shm_notify_open(struct shm_link *shm)
 {
     struct shm_notify *notify = &shm->notify;
     uint64_t           queue = (uint64_t)tern_opt.notify_queue;
@@ -38,18 +32,9 @@ bool tern_shm_notify_open(struct shm_link *shm)
         tern_opt.notify_inline > 0 && tern_base_membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED);
     atomic_store_explicit(&shm->bounce_ctl[shm->local].inline_notify, notify->inline_notify,
                           memory_order_relaxed); /* relaxed: joining the job orders this store */
-    notify->tx = calloc((size_t)shm->ranks, sizeof(*notify->tx));
-    notify->rx = calloc((size_t)shm->locals, sizeof(*notify->rx));
-    if (notify->tx && notify->rx)
-        return true;
-    free(notify->tx);
-    free(notify->rx);
-    return false;
 }
 
-/* Unmap the cells, but keep their space: the peer may still be reading the last notifications. The space is freed
- * with the job. */
-static void tx_close(struct shm_notify_tx *tx)
+void tern_shm_notify_tx_close(struct shm_notify_tx *tx)
 {
     if (!tx)
         return;
@@ -61,7 +46,7 @@ static void tx_close(struct shm_notify_tx *tx)
     free(tx);
 }
 
-static void rx_close(struct shm_notify_rx *rx)
+void tern_shm_notify_rx_close(struct shm_notify_rx *rx)
 {
     if (!rx)
         return;
@@ -69,16 +54,6 @@ static void rx_close(struct shm_notify_rx *rx)
         if (rx->map[r])
             munmap(rx->map[r], rx->bytes[r]);
     free(rx);
-}
-
-void tern_shm_notify_close(struct shm_link *shm)
-{
-    for (int local = 0; local < shm->locals; local++)
-        rx_close(shm->notify.rx[local]);
-    for (int peer = 0; peer < shm->ranks; peer++)
-        tx_close(atomic_load(&shm->notify.tx[peer]));
-    free(shm->notify.tx);
-    free(shm->notify.rx);
 }
 
 /* ---- send ---- */
@@ -125,67 +100,27 @@ static bool grow(struct tern_nq_producer *p)
     return true;
 }
 
-static struct shm_notify_tx *tx_make(struct shm_link *shm, int peer, tern_status *st)
+tern_status tern_shm_notify_tx_make(struct shm_link *shm, int peer, struct shm_notify_tx *tx)
 {
-    struct shm_notify_tx    *tx = calloc(1, sizeof(*tx));
+    struct shm_notify_cells *cells = &tx->cells[TERN_NQ_PRIMARY];
     size_t                   bytes = tern_base_nq_bytes(shm->notify.primary);
-    struct shm_notify_cells *cells;
+    tern_status              st;
 
-    if (!tx) {
-        *st = tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for a queue to rank %d", peer);
-        return NULL;
-    }
-    cells = &tx->cells[TERN_NQ_PRIMARY];
     tx->shm = shm;
     tx->peer = peer;
-    if ((*st = cells_make(tx, TERN_NQ_PRIMARY, shm->notify.primary, bytes)) < 0) {
-        free(tx);
-        return NULL;
-    }
+    if ((st = cells_make(tx, TERN_NQ_PRIMARY, shm->notify.primary, bytes)) < 0)
+        return st;
     tern_base_nq_producer_init(&tx->inject.queue, cells->map, shm->notify.primary, cells->load);
     tx->inject.queue.grow = grow;
     tx->inject.slot = tern_shm_slot(shm, peer);
     tern_shm_announce(shm, peer, SHM_QUEUE_NOTIFY, cells->space.offset, bytes);
-    return tx;
-}
-
-static __attribute__((noinline, cold)) tern_status tx_first(struct shm_link *shm, int peer)
-{
-    _Atomic(struct shm_notify_tx *) *to = &shm->notify.tx[peer];
-    struct shm_notify_tx            *tx;
-    tern_status                      st = TERN_OK;
-
-    pthread_mutex_lock(&shm->msg.tx_lock);
-    if (!atomic_load(to) && (tx = tx_make(shm, peer, &st)))
-        atomic_store_explicit(to, tx, memory_order_release); /* pairs with inject_to() */
-    pthread_mutex_unlock(&shm->msg.tx_lock);
-    return st;
-}
-
-/* The inject handle to a peer; the first call creates it. Returns NULL and sets *st on failure. */
-static inline struct tern_inject_notify *inject_to(struct shm_link *shm, int peer, tern_status *st)
-{
-    struct shm_notify_tx *tx;
-
-    /* acquire: the contents of the object after the pointer. Pairs with tx_first(). */
-    while (TERN_UNLIKELY(!(tx = atomic_load_explicit(&shm->notify.tx[peer], memory_order_acquire))))
-        if ((*st = tx_first(shm, peer)) < 0)
-            return NULL;
-    return &tx->inject;
-}
-
-tern_status tern_shm_notify_inject(struct tern_link *link, int peer, struct tern_inject_notify **out)
-{
-    tern_status st = TERN_OK;
-
-    *out = inject_to(tern_shm(link), peer, &st);
-    return st;
+    return TERN_OK;
 }
 
 tern_status tern_shm_notify_reserve(struct shm_link *shm, struct tern_link_msg *msg)
 {
     tern_status                st = TERN_OK;
-    struct tern_inject_notify *inject = inject_to(shm, msg->peer, &st);
+    struct tern_inject_notify *inject = tern_shm_tx(shm, msg->peer, SHM_QUEUE_NOTIFY, &st); /* the first field */
     bool                       biased, reserved;
 
     if (!inject)
@@ -198,20 +133,6 @@ tern_status tern_shm_notify_reserve(struct shm_link *shm, struct tern_link_msg *
     msg->head = msg->cell.cell->head;
     msg->data = NULL;
     msg->data_max = 0;
-    return TERN_OK;
-}
-
-tern_status tern_shm_notify_short(struct shm_link *shm, int peer, uint64_t first, const uint32_t *rest, unsigned count)
-{
-    struct tern_link_msg msg = { .peer = peer, .channel = TERN_CHANNEL_NOTIFY };
-    tern_status          st = tern_shm_notify_reserve(shm, &msg);
-
-    if (st != TERN_OK)
-        return st;
-    memcpy(msg.head, &first, sizeof(first));
-    memcpy(msg.head + sizeof(first), rest, count * sizeof(*rest));
-    tern_base_nq_publish(&msg.cell, 0);
-    tern_link_ring(tern_shm_slot(shm, peer));
     return TERN_OK;
 }
 
@@ -237,7 +158,7 @@ bool tern_shm_notify_flushed(struct tern_link *link, bool help)
     for (int local = 0; local < shm->locals; local++) {
         int                   peer = shm->rank_of[local];
         struct shm_notify_tx *tx =
-            atomic_load_explicit(&shm->notify.tx[peer], memory_order_acquire); /* pairs with tx_first() */
+            atomic_load_explicit(&shm->msg.tx[SHM_QUEUE_NOTIFY][peer], memory_order_acquire); /* as in tern_shm_tx() */
 
         /* relaxed: a thread sees its own stores to unflushed. A peer that is gone needs no flush. */
         if (tx && atomic_load_explicit(&tx->inject.unflushed, memory_order_relaxed) && !tern_boot_gone(shm->boot, peer))
@@ -278,9 +199,7 @@ static __attribute__((noinline)) tern_status map_overflow(struct shm_notify_rx *
 
     if (overflow < TERN_NQ_MIN_CELLS || overflow > TERN_NQ_MAX_CELLS || bytes % sizeof(struct tern_nq_cell) != 0 ||
         (overflow & (overflow - 1)))
-        return tern_base_fail(TERN_ERR_LINK,
-                              "rank %d announced an invalid notification queue: %llu bytes at offset %llu", rx->from,
-                              (unsigned long long)bytes, (unsigned long long)offset);
+        return tern_shm_invalid_queue(rx->from, offset, bytes);
     st = tern_shm_queue_map(tern_shm(rx->watch.link), rx->from, offset, bytes, &rx->map[TERN_NQ_OVERFLOW]);
     if (st < 0)
         return st;
@@ -320,7 +239,7 @@ static tern_status deliver(struct tern_link_watch *watch)
     const unsigned char     *head;
     enum tern_link_delivered delivered;
     unsigned                 kind;
-    int                      found, left = BATCH;
+    int                      found, left = TERN_LINK_BATCH;
     tern_status              st;
 
     rx->watch.lasts = true;
@@ -339,7 +258,7 @@ static tern_status deliver(struct tern_link_watch *watch)
     wake_sender(rx);
     if (TERN_LIKELY(found >= 0))
         return TERN_OK;
-    return tern_base_fail(TERN_ERR_LINK, "the message queue from rank %d is damaged", rx->from);
+    return tern_link_damaged(rx->from);
 }
 
 /* Leave the notification in its cell for deliver(). Returns false. */
@@ -395,22 +314,17 @@ static bool expect(struct tern_link_watch *watch, struct tern_link_expected *exp
     return true;
 }
 
-tern_status tern_shm_notify_attach(struct shm_link *shm, int local)
+tern_status tern_shm_notify_attach(struct shm_link *shm, int local, uint64_t offset, uint64_t bytes)
 {
     int                   from = shm->rank_of[local];
-    struct shm_queue_ref *ref = tern_shm_queue_ref_between(shm, shm->local, local, SHM_QUEUE_NOTIFY);
-    uint64_t offset = atomic_load_explicit(&ref->offset, memory_order_acquire); /* pairs with tern_shm_announce() */
-    uint64_t bytes = atomic_load_explicit(&ref->bytes, memory_order_relaxed);
-    uint32_t primary = tern_base_nq_primary_cells((size_t)bytes);
+    uint32_t              primary = tern_base_nq_primary_cells((size_t)bytes);
     struct shm_notify_rx *rx;
     tern_status           st;
 
-    if (offset == 0 || shm->notify.rx[local])
+    if (shm->notify.rx[local])
         return TERN_OK;
     if (primary == 0)
-        return tern_base_fail(TERN_ERR_LINK,
-                              "rank %d announced an invalid notification queue: %llu bytes at offset %llu", from,
-                              (unsigned long long)bytes, (unsigned long long)offset);
+        return tern_shm_invalid_queue(from, offset, bytes);
     if (!(rx = calloc(1, sizeof(*rx))))
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for the queue of rank %d", from);
     if ((st = tern_shm_queue_map(shm, from, offset, bytes, &rx->map[TERN_NQ_PRIMARY])) < 0) {

@@ -121,29 +121,23 @@ struct shm_notify_rx {
 
 enum shm_cma { SHM_CMA_UNKNOWN, SHM_CMA_YES, SHM_CMA_NO };
 
-/* A PRIVATE part of this rank. Peers may ask the helper thread to copy it. */
-struct shm_exposed {
-    struct tern_list node;
-    uint64_t         region, addr, size, origin;
-};
-
 /* message.c */
 struct shm_msg {
-    struct shm_queue_ref     *queue_ref;        /* shared; see tern_shm_queue_ref_between() */
-    _Atomic(struct shm_tx *) *tx[SHM_RINGS];    /* [ranks of the job] NULL: nothing sent to that rank */
-    pthread_mutex_t           tx_lock;          /* guards the creation of tx entries, here and in shm_notify */
-    struct shm_rx            *rx[SHM_RINGS];    /* [locals] the rings of the senders on this node */
-    struct tern_link_watch    directory;        /* changes when a peer announces a new queue */
-    struct tern_ring_shape    shape[SHM_RINGS]; /* shape of the rings that this rank creates */
-    size_t                    ring_bytes[SHM_RINGS];
+    struct shm_queue_ref  *queue_ref; /* shared; see tern_shm_queue_ref_between() */
+    /* [ranks of the job] struct shm_tx, or struct shm_notify_tx for SHM_QUEUE_NOTIFY. NULL: nothing sent to the rank */
+    _Atomic(void *)       *tx[SHM_QUEUES];
+    pthread_mutex_t        tx_lock;          /* guards the creation of tx entries */
+    struct shm_rx         *rx[SHM_RINGS];    /* [locals] the rings of the senders on this node */
+    struct tern_link_watch directory;        /* changes when a peer announces a new queue */
+    struct tern_ring_shape shape[SHM_RINGS]; /* shape of the rings that this rank creates */
+    size_t                 ring_bytes[SHM_RINGS];
 };
 
 /* notify.c */
 struct shm_notify {
-    _Atomic(struct shm_notify_tx *) *tx;                /* [ranks of the job] NULL: nothing sent to that rank */
-    struct shm_notify_rx           **rx;                /* [locals] NULL: nothing received from that rank */
-    uint32_t                         primary, overflow; /* number of cells in the queues that this rank creates */
-    bool                             inline_notify;     /* this rank sends and accepts inline payload */
+    struct shm_notify_rx **rx;                /* [locals] NULL: nothing received from that rank */
+    uint32_t               primary, overflow; /* number of cells in the queues that this rank creates */
+    bool                   inline_notify;     /* this rank sends and accepts inline payload */
 };
 
 /* The helper thread's mapping of a peer's chunk data. The location is copied here because the peer can change its
@@ -183,7 +177,7 @@ struct shm_link {
     /* bounce.c, target side */
     pthread_mutex_t            exposed_lock;
     pthread_mutex_t            chunks_lock; /* guards the allocation of data */
-    struct tern_list           exposed;
+    struct tern_list           exposed;   /* PRIVATE parts of this rank. Peers may ask the helper thread to copy them */
     struct shm_peer_data      *peer_data; /* [locals] used by the helper thread only */
     struct shm_msg             msg;
     struct shm_notify          notify;
@@ -204,20 +198,39 @@ struct shm_lane {
 tern_status tern_shm_messages_open(struct shm_link *shm);
 void        tern_shm_messages_close(struct shm_link *shm);
 
-/* Shared by message.c, notify.c and bounce_serve.c. space_map() allocates and maps memory for queues to a peer;
- * announce() publishes the location of a queue to the peer; queue_map() maps a queue, or chunks, that a peer announced,
- * after checking that the arena contains all of it. */
+/* message.c. space_map() allocates and maps memory for queues to a peer; announce() publishes the location of a queue
+ * to the peer; queue_map() maps a queue, or chunks, that a peer announced, after checking that the arena contains all
+ * of it; invalid_queue() sets the error text for an announced queue whose size is not possible. */
 tern_status tern_shm_space_map(struct shm_link *shm, int peer, size_t bytes, struct tern_space *space,
                                unsigned char **map);
 void tern_shm_announce(struct shm_link *shm, int peer, enum shm_queue_kind kind, uint64_t offset, uint64_t bytes);
 tern_status tern_shm_queue_map(struct shm_link *shm, int from, uint64_t offset, uint64_t bytes, unsigned char **map);
+tern_status tern_shm_invalid_queue(int from, uint64_t offset, uint64_t bytes);
 
-bool        tern_shm_notify_open(struct shm_link *shm);
-void        tern_shm_notify_close(struct shm_link *shm);
-tern_status tern_shm_notify_attach(struct shm_link *shm, int local);
+/* message.c: create the sending side of the queue, or queues, of a kind to a peer. */
+tern_status tern_shm_tx_first(struct shm_link *shm, int peer, enum shm_queue_kind kind);
+
+/* Return the sending side of the queues of a kind to a peer; the first call creates it. Returns NULL and sets *st on
+ * error. */
+static inline void *tern_shm_tx(struct shm_link *shm, int peer, enum shm_queue_kind kind, tern_status *st)
+{
+    void *tx;
+
+    /* acquire: the contents of the object after the pointer. Pairs with tern_shm_tx_first(). */
+    while (TERN_UNLIKELY(!(tx = atomic_load_explicit(&shm->msg.tx[kind][peer], memory_order_acquire))))
+        if ((*st = tern_shm_tx_first(shm, peer, kind)) < 0)
+            return NULL;
+    return tx;
+}
+
+/* notify.c. tx_make creates the sending side of the queue to a peer, and tx_close unmaps it. attach starts to receive
+ * from the queue that a local rank has announced. */
+void        tern_shm_notify_open(struct shm_link *shm);
+tern_status tern_shm_notify_tx_make(struct shm_link *shm, int peer, struct shm_notify_tx *tx);
+void        tern_shm_notify_tx_close(struct shm_notify_tx *tx);
+void        tern_shm_notify_rx_close(struct shm_notify_rx *rx);
+tern_status tern_shm_notify_attach(struct shm_link *shm, int local, uint64_t offset, uint64_t bytes);
 tern_status tern_shm_notify_reserve(struct shm_link *shm, struct tern_link_msg *msg);
-tern_status tern_shm_notify_short(struct shm_link *shm, int peer, uint64_t first, const uint32_t *rest, unsigned count);
-tern_status tern_shm_notify_inject(struct tern_link *link, int peer, struct tern_inject_notify **out);
 bool        tern_shm_notify_flushed(struct tern_link *link, bool help);
 
 extern const struct tern_link_ops   tern_shm_ops;
@@ -259,7 +272,7 @@ tern_status tern_shm_expose(struct tern_link *link, struct tern_mem_handle *hand
 void        tern_shm_unexpose(struct tern_link *link, uint64_t region);
 bool        tern_shm_serve(struct tern_link *link);
 bool        tern_shm_service_needed(const struct tern_link *link);
-void        tern_shm_bounce_progress(struct shm_lane *lane);
-void        tern_shm_bounce_cancel(struct tern_lane *lane, struct tern_link_op *op);
-void        tern_shm_bounce_enter(struct shm_lane *lane);
-void        tern_shm_bounce_leave(struct shm_lane *lane);
+tern_status tern_shm_lane_open(struct tern_link *link, struct tern_lane **out);
+void        tern_shm_lane_close(struct tern_lane *lane);
+void        tern_shm_lane_progress(struct tern_lane *lane);
+void        tern_shm_lane_cancel(struct tern_lane *lane, struct tern_link_op *op);
