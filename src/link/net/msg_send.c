@@ -256,28 +256,7 @@ void tern_net_tx_ended(struct net_link *net, struct net_ctx *ctx, int error)
     tern_net_break_off(net, ctx->peer, net->verbs->why(net, error));
 }
 
-/* ---- the link interface ---- */
-
-size_t tern_net_msg_max_data(struct tern_link *link, int peer, unsigned channel)
-{
-    (void)peer, (void)channel;
-    return tern_base_ring_max_data(tern_net(link)->msg.shape[TERN_CHANNEL_REQUEST]) - NET_WIRE_HEAD;
-}
-
-static __attribute__((noinline, cold)) tern_status first_message(struct net_link *net, int rank, unsigned channel)
-{
-    struct net_peer *peer;
-    tern_status      st = TERN_OK;
-
-    pthread_mutex_lock(&net->lock);
-    peer = tern_net_peer(net, rank);
-    if (!peer)
-        st = TERN_ERR_NOMEM;
-    else if (!atomic_load_explicit(&peer->out[channel].ready, memory_order_relaxed))
-        st = ring_make(net, peer, channel);
-    pthread_mutex_unlock(&net->lock);
-    return st;
-}
+/* ---- requesting credits ---- */
 
 /* Request a credit from the peer, unless everything is acknowledged or a request is outstanding. */
 static void request_credit(struct net_link *net, struct net_peer *peer, unsigned channel)
@@ -307,6 +286,29 @@ bool tern_net_notify_credit_take(struct net_link *net, struct net_peer *peer)
 void tern_net_notify_credit_return(struct net_peer *peer)
 {
     peer->out[NET_PUT_NOTIFY].transmitted--;
+}
+
+/* ---- the link interface ---- */
+
+size_t tern_net_msg_max_data(struct tern_link *link, int peer, unsigned channel)
+{
+    (void)peer, (void)channel;
+    return tern_base_ring_max_data(tern_net(link)->msg.shape[TERN_CHANNEL_REQUEST]) - NET_WIRE_HEAD;
+}
+
+static __attribute__((noinline, cold)) tern_status first_message(struct net_link *net, int rank, unsigned channel)
+{
+    struct net_peer *peer;
+    tern_status      st = TERN_OK;
+
+    pthread_mutex_lock(&net->lock);
+    peer = tern_net_peer(net, rank);
+    if (!peer)
+        st = TERN_ERR_NOMEM;
+    else if (!atomic_load_explicit(&peer->out[channel].ready, memory_order_relaxed))
+        st = ring_make(net, peer, channel);
+    pthread_mutex_unlock(&net->lock);
+    return st;
 }
 
 static __attribute__((noinline, cold)) tern_status ring_full(struct net_link *net, struct net_peer *peer,
