@@ -8,8 +8,8 @@ DESTDIR ?=
 FOR ?= build
 
 .DEFAULT_GOAL := all
-.PHONY: all deps examples apps debug asan tsan demo check check-all install bench apps-report figures figures-quick \
-        format lint coverage clean help
+.PHONY: all deps examples apps debug asan tsan demo check check-all install uninstall bench apps-report figures \
+        figures-quick format lint coverage clean help
 
 all: ## build the library and the tools in build/lib and build/bin
 	@scripts/deps
@@ -47,6 +47,9 @@ install: all ## install under PREFIX (/usr/local); DESTDIR sets a staging direct
 	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)" >build/install.log
 	@echo "Installed in $(DESTDIR)$(PREFIX): build/install_manifest.txt lists the files"
 
+uninstall: ## remove what make install has installed; with the same PREFIX and DESTDIR
+	@DESTDIR="$(DESTDIR)" scripts/uninstall build/install_manifest.txt "$(PREFIX)"
+
 bench: ## measure this machine and compare with MPI and OpenSHMEM; results and plots are in build/bench
 	@scripts/deps --install bench
 	@scripts/build release all peers
@@ -57,7 +60,7 @@ apps-report: ## run the applications in all styles and with each MPI; tables and
 	@scripts/build release all apps
 	@scripts/apps-report
 
-figures: ## simulate figures 1, 4 and 5 of paper 2 with 5,256 nodes, in build/figures; takes hours, can be resumed
+figures: ## simulate figures 1, 4 and 5 of the RDRP paper with 5,256 nodes, in build/figures; takes hours, can be resumed
 	@scripts/deps figures
 	@scripts/build release
 	@scripts/figures

@@ -44,15 +44,18 @@ if(TARGET tern)
     install(FILES ${CMAKE_BINARY_DIR}/tern.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 
-install(DIRECTORY ${CMAKE_BINARY_DIR}/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL FILES_MATCHING PATTERN "*.3")
-foreach(section 1 3 5 7)
-    file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/man/*.${section})
-    if(pages)
-        install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
-    endif()
+# Pages of programs are in man/; those of functions and concepts are generated.
+file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/man/*.1)
+install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+foreach(section 3 7)
+    install(DIRECTORY ${CMAKE_BINARY_DIR}/man/man${section} DESTINATION ${CMAKE_INSTALL_MANDIR} OPTIONAL
+        FILES_MATCHING PATTERN "*.${section}")
 endforeach()
 
+# Documents are installed in the directories that they have in the source, so that the links between them work.
 set(doc_dir ${CMAKE_INSTALL_DATAROOTDIR}/doc/tern)
-install(FILES LICENSE DESTINATION ${doc_dir})
-install(FILES README.md CHANGES.md DESTINATION ${doc_dir} OPTIONAL)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${doc_dir} OPTIONAL FILES_MATCHING PATTERN "*.md")
+install(FILES LICENSE README.md CHANGES.md CONTRIBUTING.md DESTINATION ${doc_dir})
+install(FILES sim/README.md DESTINATION ${doc_dir}/sim)
+install(FILES apps/README.md DESTINATION ${doc_dir}/apps)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${doc_dir})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${doc_dir} FILES_MATCHING PATTERN "*.c" PATTERN Makefile)

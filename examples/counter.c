@@ -38,19 +38,19 @@ int main(void)
     uint64_t            task, result, done = 0;
 
     CHECK(tern_init());
-    CHECK(tern_region_alloc(TERN_WORLD, 128, NULL, &region));
+    CHECK(tern_region_create(TERN_WORLD, 128, NULL, &region));
     CHECK(tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, TERN_ATOMIC_FADD | TERN_ATOMIC_MAX | TERN_ATOMIC_GET, 0,
                                     &domain));
-    CHECK(tern_atomic_fadd_u64(TERN_WORLD, domain, region, 0, NEXT, 1, &task));
+    CHECK(tern_atomic_fadd(TERN_WORLD, domain, region, 0, NEXT, 1, &task));
     while (task < TASKS) {
         result = work(task + 1);
         done++;
         CHECK(tern_atomic_nbi(TERN_WORLD, domain, region, 0, BEST,
-                              &(tern_atomic_args){ .op = TERN_ATOMIC_MAX, .operand = &result }));
-        CHECK(tern_atomic_fadd_u64(TERN_WORLD, domain, region, 0, NEXT, 1, &task));
+                              &TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_MAX, .operand = &result)));
+        CHECK(tern_atomic_fadd(TERN_WORLD, domain, region, 0, NEXT, 1, &task));
     }
     CHECK(tern_barrier(TERN_WORLD)); /* completes the outstanding updates of the maximum */
-    CHECK(tern_atomic_get_u64(TERN_WORLD, domain, region, 0, BEST, &result));
+    CHECK(tern_atomic_get(TERN_WORLD, domain, region, 0, BEST, &result));
     CHECK(tern_atomic_domain_info(domain, &info));
     printf("rank %d did %llu of %u tasks; the best took %llu steps (%s: %s)\n", tern_rank(), (unsigned long long)done,
            TASKS, (unsigned long long)result, info.name, info.why);

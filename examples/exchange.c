@@ -25,7 +25,7 @@ enum { WORK, RESULT, STOP, DATA }; /* tags */
 static void hand_out(int ranks)
 {
     uint64_t          sum = 0, result, task = 0;
-    tern_message_info info;
+    tern_request_info info;
 
     for (int rank = 1; rank < ranks; rank++) {
         CHECK(tern_send(TERN_WORLD, rank, task < TASKS ? WORK : STOP, &task, sizeof(task)));
@@ -42,7 +42,7 @@ static void hand_out(int ranks)
 static void work(void)
 {
     uint64_t          task;
-    tern_message_info info;
+    tern_request_info info;
 
     for (;;) {
         CHECK(tern_recv(TERN_WORLD, 0, TERN_ANY_TAG, &task, sizeof(task), &info));
@@ -56,7 +56,7 @@ static void work(void)
 int main(void)
 {
     tern_request     *requests[2];
-    tern_message_info infos[2];
+    tern_request_info infos[2];
     unsigned char    *out = calloc(1, LONG), *in = calloc(1, LONG);
     int               me, ranks;
 

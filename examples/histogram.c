@@ -20,21 +20,20 @@
 
 int main(void)
 {
-    const tern_scale ones = { TERN_INT64, NULL };
-    tern_region     *region;
-    tern_mutexes    *mutexes;
-    int64_t          counts[BINS] = { 0 }, sums[BINS], all = 0;
-    uint32_t         seed;
+    tern_region  *region;
+    tern_mutexes *mutexes;
+    int64_t       counts[BINS] = { 0 }, sums[BINS], all = 0;
+    uint32_t      seed;
 
     CHECK(tern_init());
-    CHECK(tern_region_alloc(TERN_WORLD, sizeof(counts), NULL, &region)); /* initially all 0 */
+    CHECK(tern_region_create(TERN_WORLD, sizeof(counts), NULL, &region)); /* initially all 0 */
     CHECK(tern_mutex_create(TERN_WORLD, 1, &mutexes));
     seed = (uint32_t)tern_rank() + 1;
     for (int i = 0; i < EACH; i++) {
         seed = seed * 1664525u + 1013904223u;
         counts[seed >> 29]++;
     }
-    CHECK(tern_acc(TERN_WORLD, region, 0, 0, counts, sizeof(counts), &ones));
+    CHECK(tern_acc(TERN_WORLD, region, 0, 0, counts, sizeof(counts), &TERN_ACC_ARGS(.type = TERN_INT64)));
     CHECK(tern_barrier(TERN_WORLD));
     CHECK(tern_get(TERN_WORLD, region, 0, 0, sums, sizeof(sums)));
     for (int i = 0; i < BINS; i++)
@@ -44,7 +43,7 @@ int main(void)
            (long long)sums[0]);
     fflush(stdout);
     CHECK(tern_mutex_unlock(TERN_WORLD, mutexes, 0, 0));
-    CHECK(tern_mutex_destroy(mutexes));
+    CHECK(tern_mutex_free(mutexes));
     CHECK(tern_region_free(region));
     CHECK(tern_finalize());
     return 0;

@@ -5,7 +5,7 @@
  * A datum is stored at its home, the last rank. Rank 0 gets the datum, adds one, puts it back and sets a flag, which
  * is also stored at home. Rank 1 waits for the flag and gets the datum. With relaxed ordering the flag may be
  * delivered before the datum, and rank 1 then reads the old value. A strict context keeps the operations to one rank
- * in order; so does a tern_fence between the two puts. The steps have the numbers of paper 1, figure 7.
+ * in order; so does a tern_fence between the two puts. The steps have the numbers of the ordering paper, figure 7.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void update(tern_ctx *ctx, tern_region *region, int home, uint64_t round,
 {
     uint64_t datum;
 
-    CHECK(tern_get_u64(ctx, region, home, DATUM, &datum));                /* 01 */
+    CHECK(tern_get_value(ctx, region, home, DATUM, &datum));              /* 01 */
     datum++;                                                              /* 02 */
     CHECK(tern_put_nbi(ctx, region, home, DATUM, &datum, sizeof(datum))); /* 03 */
     if (fence)
@@ -42,10 +42,10 @@ static bool read_stale(tern_ctx *ctx, tern_region *region, int home, uint64_t ro
     uint64_t flag, datum;
 
     do
-        CHECK(tern_get_u64(ctx, region, home, FLAG, &flag)); /* 11 */
+        CHECK(tern_get_value(ctx, region, home, FLAG, &flag)); /* 11 */
     while (flag < round);
-    CHECK(tern_get_u64(ctx, region, home, DATUM, &datum)); /* 12 */
-    return datum != round;                                 /* 13 */
+    CHECK(tern_get_value(ctx, region, home, DATUM, &datum)); /* 12 */
+    return datum != round;                                   /* 13 */
 }
 
 int main(int argc, char **argv)
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
     if (tern_size() < 2 || (!strict && !fence && strcmp(how, "relaxed") != 0))
         tern_abort(2, "usage: ternrun -n 3 race [relaxed|strict|fence]");
     CHECK(tern_ctx_create(tern_team_world(), strict ? TERN_STRICT : TERN_RELAXED, &ctx));
-    CHECK(tern_region_alloc(ctx, 128, NULL, &region));
+    CHECK(tern_region_create(ctx, 128, NULL, &region));
     for (uint64_t round = 1; round <= ROUNDS; round++) {
         if (tern_rank() == 0)
             update(ctx, region, tern_size() - 1, round, fence);
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     if (tern_rank() == 1)
         printf("%s: in %u of %u rounds the flag was there before the datum\n", how, stale, ROUNDS);
     CHECK(tern_region_free(region));
-    CHECK(tern_ctx_destroy(ctx));
+    CHECK(tern_ctx_free(ctx));
     CHECK(tern_finalize());
     return stale > 0;
 }

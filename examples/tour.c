@@ -90,7 +90,7 @@ static void open_private(int right)
     for (int i = 0; i < 1000; i++)
         mine[i] = tern_rank() + i / 1000.0;
     check(tern_region_register(TERN_WORLD, mine, 1000 * sizeof(*mine), &region), "tern_region_register");
-    check(tern_get(TERN_WORLD, region, right, 999 * sizeof(double), &theirs, sizeof(theirs)), "tern_get");
+    check(tern_get_value(TERN_WORLD, region, right, 999 * sizeof(double), &theirs), "tern_get_value");
     snprintf(line, sizeof(line), "the last element of rank %d is %.3f, read by %s", right, theirs,
              tern_region_path(region, right));
     report(line);
@@ -115,7 +115,7 @@ int main(void)
     check(tern_init(), "tern_init");
     int left = (tern_rank() + tern_size() - 1) % tern_size(), right = (tern_rank() + 1) % tern_size();
 
-    check(tern_region_alloc(TERN_WORLD, 4096 + BLOCK, NULL, &region), "tern_region_alloc");
+    check(tern_region_create(TERN_WORLD, 4096 + BLOCK, NULL, &region), "tern_region_create");
     greet(region, left, right);
     send_block(region, left, right);
     open_private(right);

@@ -32,13 +32,9 @@ static void put_block(tern_region *region, int rank, const double *rows, size_t 
     size_t       count[] = { first_row(n, tern_rank() + 1) - mine, first_row(n, rank + 1) - theirs };
     ptrdiff_t    here[] = { (ptrdiff_t)line, sizeof(double) }; /* distance to the next row, to the next column */
     int64_t      there[] = { sizeof(double), (int64_t)line };  /* at the target: to the next column, to the next row */
-    tern_strided block = { .dims = 2,
-                           .element = sizeof(double),
-                           .count = count,
-                           .local = (void *)(uintptr_t)(rows + theirs),
-                           .local_stride = here,
-                           .remote = mine * sizeof(double),
-                           .remote_stride = there };
+    tern_strided block =
+        TERN_STRIDED(.dims = 2, .element = sizeof(double), .count = count, .local = (void *)(uintptr_t)(rows + theirs),
+                     .local_stride = here, .remote = mine * sizeof(double), .remote_stride = there);
 
     CHECK(tern_put_strided_nbi(TERN_WORLD, region, rank, &block));
 }
@@ -71,7 +67,7 @@ int main(int argc, char **argv)
         matrix[i] = element(first + i / n, i % n);
 
     /* The largest number of rows of any rank, because all ranks must request the same size. */
-    CHECK(tern_region_alloc(TERN_WORLD, (n / (size_t)tern_size() + 1) * n * sizeof(double) + 1, NULL, &region));
+    CHECK(tern_region_create(TERN_WORLD, (n / (size_t)tern_size() + 1) * n * sizeof(double) + 1, NULL, &region));
     for (int i = 1; i <= tern_size(); i++) /* each rank starts with its neighbour */
         put_block(region, (tern_rank() + i) % tern_size(), matrix, n);
     CHECK(tern_quiet(TERN_WORLD));

@@ -46,15 +46,15 @@ int main(void)
     if (!copy)
         tern_abort(1, "no memory");
     right = (tern_rank() + 1) % tern_size();
-    CHECK(tern_region_alloc(TERN_WORLD, CHUNKS * CHUNK, NULL, &region));
-    CHECK(tern_counter_new(TERN_WORLD, &arrived));
+    CHECK(tern_region_create(TERN_WORLD, CHUNKS * CHUNK, NULL, &region));
+    CHECK(tern_counter_create(TERN_WORLD, &arrived));
     mine = tern_region_ptr(region, tern_rank());
     for (int i = 0; i < CHUNKS * CHUNK; i++)
         mine[i] = (unsigned char)(i / CHUNK + tern_rank());
     CHECK(tern_barrier(TERN_WORLD));
 
     for (uint64_t i = 0; i < CHUNKS; i++) {
-        tern_opts opts = { .counter = arrived };
+        tern_opts opts = TERN_OPTS(.counter = arrived);
 
         if (i >= AT_A_TIME) {
             opts.when = arrived;

@@ -15,6 +15,7 @@
 #include <tern/region.h>
 #include <tern/event.h>
 #include <tern/rma.h>
+#include <tern/value.h>
 #include <tern/shape.h>
 #include <tern/type.h>
 #include <tern/atomic.h>
@@ -22,11 +23,10 @@
 #include <tern/mutex.h>
 #include <tern/sync.h>
 #include <tern/am.h>
-#include <tern/notice.h>
+#include <tern/request.h>
 #include <tern/notify.h>
 #include <tern/signal.h>
 #include <tern/counter.h>
-#include <tern/request.h>
 #include <tern/tagged.h>
 
 #endif

@@ -29,7 +29,7 @@ static const char usage[] =
     "usage: tern-sim [options] [parameter=value ...]\n"
     "       tern-sim --list | --help | --version\n"
     "\n"
-    "Simulates a network flit by flit. Without parameters: the Dragonfly of 5,256 nodes of paper 2, saturated.\n"
+    "Simulates a network flit by flit. Without parameters: the Dragonfly of 5,256 nodes of the RDRP paper, saturated.\n"
     "\n"
     "  -c, --config FILE   read parameters from a file of lines 'name = value'; later ones win, the command line over "
     "files\n"

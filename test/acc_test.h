@@ -1,5 +1,6 @@
-/* acc_test.h: random accumulates, and what they mean: which element is added to which, one by one. For the tests of
- * accumulates. Values are small whole numbers, so that sums are exact in every type. */
+/* acc_test.h: random accumulates, and a model of them, which combines one element at a time. For the tests of
+ * accumulates. The values of floating-point types are whole numbers that every type represents exactly, and their
+ * products stay small, so that the order in which operands are combined does not matter. */
 #ifndef TERN_ACC_TEST_H
 #define TERN_ACC_TEST_H
 
@@ -31,6 +32,21 @@ static inline size_t acc_bytes(tern_type type)
 static inline bool acc_complex(tern_type type)
 {
     return type == TERN_COMPLEX_FLOAT || type == TERN_COMPLEX_DOUBLE;
+}
+
+/* Whether the type has the reduction. */
+static inline bool acc_has(tern_reduction op, tern_type type)
+{
+    bool integer = type <= TERN_UINT64;
+
+    switch (op) {
+    case TERN_MIN:
+    case TERN_MAX: return !acc_complex(type);
+    case TERN_AND:
+    case TERN_OR:
+    case TERN_XOR: return integer;
+    default: return true;
+    }
 }
 
 static inline void acc_store(tern_type type, void *to, struct acc_value v)
@@ -66,9 +82,44 @@ static inline struct acc_value acc_load(tern_type type, const void *from)
     }
 }
 
+/* The value as the type represents it. */
+static inline struct acc_value acc_round(tern_type type, struct acc_value v)
+{
+    unsigned char bytes[ACC_ELEMENT];
+
+    acc_store(type, bytes, v);
+    return acc_load(type, bytes);
+}
+
+static inline bool acc_is_less(tern_type type, struct acc_value a, struct acc_value b)
+{
+    if (type == TERN_UINT32)
+        return (uint32_t)a.re < (uint32_t)b.re;
+    return type == TERN_UINT64 ? (uint64_t)a.re < (uint64_t)b.re : a.re < b.re;
+}
+
+/* The result of a reduction of an element a of the target and an operand b. Integers wrap around. */
+static inline struct acc_value acc_combine(tern_reduction op, tern_type type, struct acc_value a, struct acc_value b)
+{
+    uint64_t x = (uint64_t)a.re, y = (uint64_t)a.im, u = (uint64_t)b.re, v = (uint64_t)b.im;
+
+    switch (op) {
+    case TERN_PROD: a = (struct acc_value){ (int64_t)(x * u - y * v), (int64_t)(x * v + y * u) }; break;
+    case TERN_MIN: a = acc_is_less(type, b, a) ? b : a; break;
+    case TERN_MAX: a = acc_is_less(type, a, b) ? b : a; break;
+    case TERN_AND: a.re &= b.re; break;
+    case TERN_OR: a.re |= b.re; break;
+    case TERN_XOR: a.re ^= b.re; break;
+    case TERN_REPLACE: a = b; break;
+    default: a = (struct acc_value){ (int64_t)(x + u), (int64_t)(y + v) };
+    }
+    return acc_round(type, a);
+}
+
 /* One accumulate: element n of it is at near[n] here and at far[n] there, in elements. */
 struct acc {
     tern_type        type;
+    tern_reduction   op;
     enum acc_shape   shape;
     bool             fetch;
     unsigned         shift; /* bytes by which the local buffer is out of line */
@@ -99,11 +150,44 @@ static inline unsigned char *acc_place(const struct acc *a, unsigned char *buffe
     return buffer + a->shift + element * acc_bytes(a->type);
 }
 
-/* What summand n is; who and round tell accumulates apart. */
-static inline struct acc_value acc_summand(const struct acc *a, uint64_t tag, size_t near)
+/* A number with random bits. */
+static inline uint64_t acc_hash(uint64_t n)
 {
-    return (struct acc_value){ (int64_t)((tag * 7 + near * 3) % 9) - 4,
-                               acc_complex(a->type) ? (int64_t)((tag + near) % 5) - 2 : 0 };
+    uint64_t seed = n * 0x9e3779b97f4a7c15u + 1;
+
+    job_random(&seed);
+    return job_random(&seed);
+}
+
+static inline struct acc_value acc_small(tern_type type, uint64_t n)
+{
+    return (struct acc_value){ (int64_t)(n % 9) - 4, acc_complex(type) ? (int64_t)(n / 9 % 5) - 2 : 0 };
+}
+
+/* Operand n of an accumulate; the tag tells accumulates apart. Products have odd numbers as operands, or units: 1, -1
+ * and, for complex types, i and -i. Every replace stores the same value in an element, whatever its tag. */
+static inline struct acc_value acc_operand(const struct acc *a, uint64_t tag, size_t n)
+{
+    static const struct acc_value units[4] = { { 1, 0 }, { -1, 0 }, { 0, 1 }, { 0, -1 } };
+    uint64_t                      near = a->near[n], bits = acc_hash(tag + near);
+    struct acc_value              v = { (int64_t)bits, 0 };
+
+    switch (a->op) {
+    case TERN_PROD:
+        v.re |= 1;
+        v = a->type <= TERN_UINT64 ? v : units[bits >> 8 & (acc_complex(a->type) ? 3 : 1)];
+        break;
+    case TERN_MIN:
+    case TERN_MAX: v.re = a->type <= TERN_UINT64 ? v.re : (int64_t)(bits % 2000001) - 1000000; break;
+    case TERN_AND: v.re |= (int64_t)acc_hash(bits); break;
+    case TERN_OR: v.re &= (int64_t)acc_hash(bits); break;
+    case TERN_XOR: break;
+    case TERN_REPLACE: v = acc_small(a->type, acc_hash(a->far[n] + 77u)); break;
+    default:
+        v = (struct acc_value){ (int64_t)((tag * 7 + near * 3) % 9) - 4,
+                                acc_complex(a->type) ? (int64_t)((tag + near) % 5) - 2 : 0 };
+    }
+    return acc_round(a->type, v);
 }
 
 /* Cut count elements into pieces: returns how many; lengths in elements. */
@@ -132,7 +216,7 @@ static inline void acc_make_vector(struct acc *a, unsigned char *buffer, uint64_
         for (size_t j = 0; j < lengths[i]; j++)
             a->near[at++] = (uint16_t)near++;
     }
-    a->vector = (tern_vector){ .local_count = pieces, .local = a->pieces };
+    a->vector = TERN_VECTOR(.local_count = pieces, .local = a->pieces);
     pieces = acc_cut(a->count, lengths, seed);
     at = 0;
     for (size_t i = 0; i < pieces; i++) {
@@ -163,12 +247,8 @@ static inline void acc_make_indexed(struct acc *a, unsigned char *buffer, uint64
         if (at % far_run == 0)
             a->offsets[at / far_run] = acc_offset(a->type, a->far[at]);
     }
-    a->indexed = (tern_indexed){ .local_count = a->count / near_run,
-                                 .local_len = near_run * bytes,
-                                 .local = a->addrs,
-                                 .remote_count = a->count / far_run,
-                                 .remote_len = far_run * bytes,
-                                 .remote = a->offsets };
+    a->indexed = TERN_INDEXED(.local_count = a->count / near_run, .local_len = near_run * bytes, .local = a->addrs,
+                              .remote_count = a->count / far_run, .remote_len = far_run * bytes, .remote = a->offsets);
 }
 
 static inline void acc_make_strided(struct acc *a, unsigned char *buffer, uint64_t *seed)
@@ -203,13 +283,9 @@ static inline void acc_make_strided(struct acc *a, unsigned char *buffer, uint64
         a->local_stride[d] = near_step[d] * (int64_t)bytes;
         a->remote_stride[d] = far_step[d] * (int64_t)bytes;
     }
-    a->strided = (tern_strided){ .dims = 3,
-                                 .element = run * bytes,
-                                 .count = a->counts,
-                                 .local = acc_place(a, buffer, 0),
-                                 .local_stride = a->local_stride,
-                                 .remote = acc_offset(a->type, (size_t)first),
-                                 .remote_stride = a->remote_stride };
+    a->strided = TERN_STRIDED(.dims = 3, .element = run * bytes, .count = a->counts, .local = acc_place(a, buffer, 0),
+                              .local_stride = a->local_stride, .remote = acc_offset(a->type, (size_t)first),
+                              .remote_stride = a->remote_stride);
 }
 
 static inline void acc_make_contiguous(struct acc *a, uint64_t *seed)
@@ -222,14 +298,14 @@ static inline void acc_make_contiguous(struct acc *a, uint64_t *seed)
     }
 }
 
-/* A random accumulate from the buffer, which may be NULL where only its meaning is wanted. */
-static inline void acc_make(struct acc *a, unsigned char *buffer, uint64_t *seed)
+/* Choose everything but type, reduction, shape and fetch. The buffer may be NULL where only the meaning of the
+ * accumulate is wanted. */
+static inline void acc_make_rest(struct acc *a, unsigned char *buffer, uint64_t *seed)
 {
-    a->type = (tern_type)(job_random(seed) % TERN_TYPES);
-    a->shape = (enum acc_shape)(job_random(seed) % ACC_SHAPES);
-    a->fetch = job_random(seed) % 3 == 0;
     a->shift = (unsigned)(job_random(seed) % 4);
     a->scale = (struct acc_value){ (int64_t)(job_random(seed) % 4) - 1, acc_complex(a->type) && job_random(seed) % 2 };
+    if (a->op != TERN_SUM)
+        a->scale = (struct acc_value){ 1, 0 };
     a->count = 1 + job_random(seed) % (job_random(seed) % 4 == 0 ? ACC_MOST : 20);
     acc_store(a->type, a->by, a->scale);
     switch (a->shape) {
@@ -240,61 +316,70 @@ static inline void acc_make(struct acc *a, unsigned char *buffer, uint64_t *seed
     }
 }
 
+/* A random accumulate. Its reduction is `op` if its type has it, and otherwise sum. */
+static inline void acc_make_op(struct acc *a, tern_reduction op, unsigned char *buffer, uint64_t *seed)
+{
+    a->type = (tern_type)(job_random(seed) % TERN_TYPES);
+    a->op = acc_has(op, a->type) ? op : TERN_SUM;
+    a->shape = (enum acc_shape)(job_random(seed) % ACC_SHAPES);
+    a->fetch = job_random(seed) % 3 == 0;
+    acc_make_rest(a, buffer, seed);
+}
+
+static inline void acc_make(struct acc *a, unsigned char *buffer, uint64_t *seed)
+{
+    acc_make_op(a, TERN_SUM, buffer, seed);
+}
+
 static inline void acc_fill(const struct acc *a, unsigned char *buffer, uint64_t tag)
 {
     for (size_t i = 0; i < a->count; i++)
-        acc_store(a->type, acc_place(a, buffer, a->near[i]), acc_summand(a, tag, a->near[i]));
+        acc_store(a->type, acc_place(a, buffer, a->near[i]), acc_operand(a, tag, i));
 }
 
-/* What element n of the accumulate adds. */
+/* What is combined with element n of the target: the operand times the scale. */
 static inline struct acc_value acc_product(const struct acc *a, uint64_t tag, size_t n)
 {
-    struct acc_value s = acc_summand(a, tag, a->near[n]);
-
-    return (struct acc_value){ a->scale.re * s.re - a->scale.im * s.im, a->scale.re * s.im + a->scale.im * s.re };
-}
-
-static inline tern_scale acc_scale(const struct acc *a)
-{
-    bool one = a->scale.re == 1 && a->scale.im == 0;
-
-    return (tern_scale){ a->type, one ? NULL : a->by };
+    return acc_combine(TERN_PROD, a->type, a->scale, acc_operand(a, tag, n));
 }
 
 /* Start it with options, or do it: opts NULL. */
 static inline tern_status acc_go(const struct acc *a, tern_ctx *ctx, tern_region *region, int rank,
                                  unsigned char *buffer, const tern_opts *opts)
 {
-    tern_scale     scale = acc_scale(a);
+    bool           one = a->scale.re == 1 && a->scale.im == 0;
+    tern_acc_args  args = TERN_ACC_ARGS(.type = a->type, .op = a->op, .factor = one ? NULL : a->by);
+    tern_opts      with = opts ? *opts : (tern_opts)TERN_OPTS_INIT;
     uint64_t       offset = acc_offset(a->type, a->far[0]);
     unsigned char *local = acc_place(a, buffer, 0);
     size_t         len = a->count * acc_bytes(a->type);
 
+    with.acc = &args;
     switch (a->shape) {
     case ACC_VECTOR:
         if (a->fetch)
-            return opts ? tern_get_acc_vector_with(ctx, region, rank, &a->vector, &scale, opts)
-                        : tern_get_acc_vector(ctx, region, rank, &a->vector, &scale);
-        return opts ? tern_acc_vector_with(ctx, region, rank, &a->vector, &scale, opts)
-                    : tern_acc_vector(ctx, region, rank, &a->vector, &scale);
+            return opts ? tern_get_acc_vector_with(ctx, region, rank, &a->vector, &with)
+                        : tern_get_acc_vector(ctx, region, rank, &a->vector, &args);
+        return opts ? tern_acc_vector_with(ctx, region, rank, &a->vector, &with)
+                    : tern_acc_vector(ctx, region, rank, &a->vector, &args);
     case ACC_INDEXED:
         if (a->fetch)
-            return opts ? tern_get_acc_indexed_with(ctx, region, rank, &a->indexed, &scale, opts)
-                        : tern_get_acc_indexed(ctx, region, rank, &a->indexed, &scale);
-        return opts ? tern_acc_indexed_with(ctx, region, rank, &a->indexed, &scale, opts)
-                    : tern_acc_indexed(ctx, region, rank, &a->indexed, &scale);
+            return opts ? tern_get_acc_indexed_with(ctx, region, rank, &a->indexed, &with)
+                        : tern_get_acc_indexed(ctx, region, rank, &a->indexed, &args);
+        return opts ? tern_acc_indexed_with(ctx, region, rank, &a->indexed, &with)
+                    : tern_acc_indexed(ctx, region, rank, &a->indexed, &args);
     case ACC_STRIDED:
         if (a->fetch)
-            return opts ? tern_get_acc_strided_with(ctx, region, rank, &a->strided, &scale, opts)
-                        : tern_get_acc_strided(ctx, region, rank, &a->strided, &scale);
-        return opts ? tern_acc_strided_with(ctx, region, rank, &a->strided, &scale, opts)
-                    : tern_acc_strided(ctx, region, rank, &a->strided, &scale);
+            return opts ? tern_get_acc_strided_with(ctx, region, rank, &a->strided, &with)
+                        : tern_get_acc_strided(ctx, region, rank, &a->strided, &args);
+        return opts ? tern_acc_strided_with(ctx, region, rank, &a->strided, &with)
+                    : tern_acc_strided(ctx, region, rank, &a->strided, &args);
     default:
         if (a->fetch)
-            return opts ? tern_get_acc_with(ctx, region, rank, offset, local, len, &scale, opts)
-                        : tern_get_acc(ctx, region, rank, offset, local, len, &scale);
-        return opts ? tern_acc_with(ctx, region, rank, offset, local, len, &scale, opts)
-                    : tern_acc(ctx, region, rank, offset, local, len, &scale);
+            return opts ? tern_get_acc_with(ctx, region, rank, offset, local, len, &with)
+                        : tern_get_acc(ctx, region, rank, offset, local, len, &args);
+        return opts ? tern_acc_with(ctx, region, rank, offset, local, len, &with)
+                    : tern_acc(ctx, region, rank, offset, local, len, &args);
     }
 }
 
@@ -303,13 +388,27 @@ struct acc_model {
     struct acc_value at[TERN_TYPES][ACC_FAR];
 };
 
+/* Fill the model and the memory of the part with values that a reduction other than sum can change. */
+static inline void acc_model_fill(struct acc_model *m, unsigned char *part)
+{
+    for (int i = 0; i < (int)TERN_TYPES * ACC_FAR; i++) {
+        tern_type        type = (tern_type)(i / ACC_FAR);
+        uint64_t         bits = acc_hash((uint64_t)i);
+        struct acc_value v = type <= TERN_UINT64 ? (struct acc_value){ (int64_t)bits, 0 } : acc_small(type, bits);
+
+        m->at[type][i % ACC_FAR] = v = acc_round(type, v);
+        AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+        acc_store(type, part + acc_offset(type, (size_t)(i % ACC_FAR)), v);
+        AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    }
+}
+
 static inline void acc_apply(struct acc_model *m, const struct acc *a, uint64_t tag)
 {
     for (size_t i = 0; i < a->count; i++) {
-        struct acc_value p = acc_product(a, tag, i);
+        struct acc_value *at = &m->at[a->type][a->far[i]];
 
-        m->at[a->type][a->far[i]].re += p.re;
-        m->at[a->type][a->far[i]].im += p.im;
+        *at = acc_combine(a->op, a->type, *at, acc_product(a, tag, i));
     }
 }
 
@@ -327,7 +426,7 @@ static inline void acc_holds(const char *file, int line, const struct acc_model 
                 char what[160];
                 snprintf(what, sizeof(what), "element %zu of type %d is %lld%+lldi, not %lld%+lldi", i, type,
                          (long long)got.re, (long long)got.im, (long long)want.re, (long long)want.im);
-                job_fail(file, line, what, "sums differ");
+                job_fail(file, line, what, "results differ");
             }
         }
 }

@@ -78,17 +78,15 @@ static inline void job_returns(const char *file, int line, tern_status want, ter
 #define OK(call) RETURNS(TERN_OK, call)
 
 /* Check that the call fails with the status, and that the first function named in the error text is the called
- * function, ignoring the suffix that selects how the caller waits. */
+ * function. */
 #define REFUSES(status, call) (RETURNS(status, call), job_named(__FILE__, __LINE__, #call))
 static inline void job_named(const char *file, int line, const char *call)
 {
-    static const char *const suffixes[] = { "(", "_with(", "_nb(", "_nbi(" };
-    const char              *named = strstr(tern_error_detail(), "tern_");
-    size_t                   len = named ? strspn(named, "abcdefghijklmnopqrstuvwxyz_0123456789") : 0;
+    const char *named = strstr(tern_error_detail(), "tern_");
+    size_t      len = named ? strspn(named, "abcdefghijklmnopqrstuvwxyz_0123456789") : 0;
 
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]) && named && strncmp(named, call, len) == 0; i++)
-        if (strncmp(call + len, suffixes[i], strlen(suffixes[i])) == 0)
-            return;
+    if (named && strncmp(named, call, len) == 0 && call[len] == '(')
+        return;
     job_fail(file, line, call, "is not named first in the error's text");
 }
 
@@ -318,7 +316,7 @@ static inline void job_file_name(char *name, size_t size, unsigned tag)
 
 static inline void job_region_make(struct job_region *r, enum job_kind kind, uint64_t size)
 {
-    tern_region_opts opts = { TERN_MEMORY_HOST, NULL };
+    tern_region_opts opts = TERN_REGION_OPTS(.memory = TERN_MEMORY_HOST);
 
     *r = (struct job_region){ .region = NULL };
     if (kind == JOB_REGISTERED) {
@@ -330,9 +328,9 @@ static inline void job_region_make(struct job_region *r, enum job_kind kind, uin
         opts.memory = TERN_MEMORY_HUGE;
     if (kind == JOB_FILE) {
         job_file_name(r->path, sizeof(r->path), 0);
-        opts = (tern_region_opts){ TERN_MEMORY_FILE, r->path };
+        opts = TERN_REGION_OPTS(.memory = TERN_MEMORY_FILE, .path = r->path);
     }
-    OK(tern_region_alloc(TERN_WORLD, size, &opts, &r->region));
+    OK(tern_region_create(TERN_WORLD, size, &opts, &r->region));
     r->mine = tern_region_ptr(r->region, tern_rank());
     CHECK(r->mine != NULL);
 }

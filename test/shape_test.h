@@ -104,6 +104,7 @@ static inline bool shape_draw_strided(struct shape *s, const struct shape_place 
     int64_t             near[SHAPE_DIMS], far[SHAPE_DIMS];
     size_t              near_first, far_first, near_bytes, far_bytes, bytes;
 
+    s->strided = TERN_STRIDED_INIT;
     s->strided.element = bytes = elements[job_random(seed) % (sizeof(elements) / sizeof(elements[0]))];
     s->strided.dims = (unsigned)(job_random(seed) % (SHAPE_DIMS + 1));
     for (unsigned i = 0; i < s->strided.dims; i++) {
@@ -178,7 +179,8 @@ static inline bool shape_draw_vector(struct shape *s, const struct shape_place *
         }
     }
     s->total = near;
-    s->vector = (tern_vector){ near_count, s->pieces, far_count, s->extents };
+    s->vector =
+        TERN_VECTOR(.local_count = near_count, .local = s->pieces, .remote_count = far_count, .remote = s->extents);
     return true;
 }
 
@@ -192,7 +194,8 @@ static inline bool shape_draw_indexed(struct shape *s, const struct shape_place 
 
     if (p->local_bytes / SHAPE_ENTRIES < len * 3 || p->remote_bytes / SHAPE_ENTRIES < len * 3)
         return false;
-    s->indexed = (tern_indexed){ n * b, len * a, s->addrs, n * a, len * b, s->offsets };
+    s->indexed = TERN_INDEXED(.local_count = n * b, .local_len = len * a, .local = s->addrs, .remote_count = n * a,
+                              .remote_len = len * b, .remote = s->offsets);
     for (size_t i = 0; i < n * b; i++) {
         size_t at = shape_piece_place(p->local_bytes, len * a, get, (unsigned)i, seed);
         s->addrs[i] = p->local + at;

@@ -1,4 +1,4 @@
-/* cholesky.h: the factorisation A = L L' by tiles (paper 5, section VI.C).
+/* cholesky.h: the factorisation A = L L' by tiles (the Notified Access paper, section VI.C).
  *
  * The lower triangle of a symmetric matrix is divided into tiles. Rank m mod ranks owns the tiles of row m and
  * processes them column by column, in a fixed order. The left-looking algorithm for tile (m, k) is:

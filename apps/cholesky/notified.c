@@ -2,15 +2,15 @@
 #include "cholesky/cholesky.h"
 #include "common/check.h"
 
-static tern_region *region;
-static tern_notice *any;
+static tern_region  *region;
+static tern_request *any;
 
 static void *notified_begin(const struct cholesky *c, size_t bytes)
 {
     (void)c;
-    CHECK(tern_region_alloc(TERN_WORLD, bytes, NULL, &region));
-    CHECK(tern_notice_init(TERN_WORLD, region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &any));
-    CHECK(tern_notice_start(any));
+    CHECK(tern_region_create(TERN_WORLD, bytes, NULL, &region));
+    CHECK(tern_notify_create(TERN_WORLD, region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &any));
+    CHECK(tern_request_start(any));
     return tern_region_ptr(region, tern_rank());
 }
 
@@ -30,14 +30,14 @@ static void notified_give(struct cholesky *c, int number)
 
 static bool notified_take(struct cholesky *c, bool wait)
 {
-    tern_notice_info info;
-    tern_status      st = wait ? tern_notice_wait(any, TERN_FOREVER, &info) : tern_notice_test(any, &info);
-    int              to[2], ranks;
+    tern_request_info info;
+    tern_status       st = wait ? tern_request_wait(&any, TERN_FOREVER, &info) : tern_request_test(&any, &info);
+    int               to[2], ranks;
 
     if (st == TERN_PENDING)
         return false;
     CHECK(st);
-    CHECK(tern_notice_start(any));
+    CHECK(tern_request_start(any));
     ranks = cholesky_arrived(c, (int)info.tag, to);
     put_all(c, (int)info.tag, to, ranks);
     return true;
@@ -51,7 +51,7 @@ static void notified_finish(void)
 static void notified_end(void *memory)
 {
     (void)memory;
-    CHECK(tern_notice_free(any));
+    CHECK(tern_request_free(&any));
     CHECK(tern_region_free(region));
 }
 

@@ -20,7 +20,7 @@ static void *onesided_begin(const struct cholesky *c, size_t bytes)
     count = cholesky_number(c->tiles, 0);
     taken = bytes;
     list = taken + 64; /* a cache line of its own */
-    CHECK(tern_region_alloc(TERN_WORLD, list + (uint64_t)count * sizeof(uint64_t), NULL, &region));
+    CHECK(tern_region_create(TERN_WORLD, list + (uint64_t)count * sizeof(uint64_t), NULL, &region));
     memory = tern_region_ptr(region, tern_rank());
     lines = (uint64_t *)(void *)(memory + list);
     return memory;
@@ -32,9 +32,9 @@ static void put_all(const struct cholesky *c, int number, const int *to, int ran
         uint64_t line = 0;
 
         CHECK(tern_put_nbi(TERN_WORLD, region, to[i], cholesky_offset(c, number), cholesky_tile(c, number), c->bytes));
-        CHECK(tern_fadd_u64(TERN_WORLD, region, to[i], taken, 1, &line));
+        CHECK(tern_fadd(TERN_WORLD, region, to[i], taken, 1, &line));
         CHECK(tern_fence(TERN_WORLD)); /* the tile must arrive before its number */
-        CHECK(tern_put_u64(TERN_WORLD, region, to[i], list + line * sizeof(uint64_t), (uint64_t)number + 1));
+        CHECK(tern_put_value(TERN_WORLD, region, to[i], list + line * sizeof(uint64_t), (uint64_t)number + 1));
     }
 }
 
@@ -66,7 +66,7 @@ static void onesided_finish(void)
 {
     CHECK(tern_quiet(TERN_WORLD));
     memset(lines, 0, (size_t)count * sizeof(*lines));
-    CHECK(tern_put_u64(TERN_WORLD, region, tern_rank(), taken, 0));
+    CHECK(tern_put_value(TERN_WORLD, region, tern_rank(), taken, (uint64_t)0));
     next = 0;
 }
 

@@ -44,7 +44,7 @@ void message_finish(void)
 
 void message_receive(int from, int tag, void *data, size_t bytes)
 {
-    tern_message_info info;
+    tern_request_info info;
 
     CHECK(tern_recv(TERN_WORLD, from, tag, data, bytes, &info));
     if (info.len != bytes)
@@ -54,10 +54,10 @@ void message_receive(int from, int tag, void *data, size_t bytes)
 /* Return whether a message arrives before the deadline. */
 static bool probe(tern_deadline deadline, int *from, int *tag)
 {
-    tern_message_info info;
+    tern_request_info info;
     tern_status       st = tern_probe(TERN_WORLD, TERN_ANY_SOURCE, TERN_ANY_TAG, deadline, &info);
 
-    if (st == TERN_ERR_TIMEOUT)
+    if (st == TERN_PENDING)
         return false;
     CHECK(st);
     *from = info.source;

@@ -11,14 +11,14 @@
 #include "common/check.h"
 #include "stencil/stencil.h"
 
-static tern_region *region;
-static tern_notice *any;
-static int         *came; /* [row] the number of notifications received */
+static tern_region  *region;
+static tern_request *any;
+static int          *came; /* [row] the number of notifications received */
 
 static void *notified_begin(const struct stencil *s, size_t bytes)
 {
-    CHECK(tern_region_alloc(TERN_WORLD, bytes, NULL, &region));
-    CHECK(tern_notice_init(TERN_WORLD, region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &any));
+    CHECK(tern_region_create(TERN_WORLD, bytes, NULL, &region));
+    CHECK(tern_notify_create(TERN_WORLD, region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &any));
     came = app_memory(s->rows * sizeof(*came));
     return tern_region_ptr(region, tern_rank());
 }
@@ -27,10 +27,10 @@ static void *notified_begin(const struct stencil *s, size_t bytes)
 static void await(size_t row, int count)
 {
     while (came[row] < count) {
-        tern_notice_info info;
+        tern_request_info info;
 
-        CHECK(tern_notice_start(any));
-        CHECK(tern_notice_wait(any, TERN_FOREVER, &info));
+        CHECK(tern_request_start(any));
+        CHECK(tern_request_wait(&any, TERN_FOREVER, &info));
         came[info.tag]++;
     }
 }
@@ -69,7 +69,7 @@ static void notified_end(void *memory)
 {
     (void)memory;
     free(came);
-    CHECK(tern_notice_free(any));
+    CHECK(tern_request_free(&any));
     CHECK(tern_region_free(region));
 }
 

@@ -13,7 +13,7 @@ static void *onesided_begin(const struct stencil *s, size_t bytes)
     (void)s;
     halo_count = (bytes + 63) / 64 * 64; /* a cache line each */
     corner_count = halo_count + 64;
-    CHECK(tern_region_alloc(TERN_WORLD, corner_count + 64, NULL, &region));
+    CHECK(tern_region_create(TERN_WORLD, corner_count + 64, NULL, &region));
     return tern_region_ptr(region, tern_rank());
 }
 
@@ -21,7 +21,7 @@ static void put_counted(int rank, uint64_t offset, const double *value, uint64_t
 {
     CHECK(tern_put_nbi(TERN_WORLD, region, rank, offset, value, sizeof(*value)));
     CHECK(tern_fence(TERN_WORLD)); /* the value must arrive before its count */
-    CHECK(tern_put_u64(TERN_WORLD, region, rank, counter, count));
+    CHECK(tern_put_value(TERN_WORLD, region, rank, counter, count));
 }
 
 static void onesided_run(const struct stencil *s, int rank)

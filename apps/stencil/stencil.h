@@ -1,5 +1,5 @@
 /* stencil.h: a wavefront across a grid whose columns are distributed over the ranks (Sync_p2p of the parallel research
- * kernels; paper 5, section VI.A).
+ * kernels; the Notified Access paper, section VI.A).
  *
  * Each point becomes the sum of its upper and its left neighbour, minus its upper left neighbour. A rank updates its
  * columns of a row after its left neighbour has done so, and sends the last value to its right neighbour. All ranks are

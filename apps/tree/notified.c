@@ -7,23 +7,23 @@
 #include "common/check.h"
 #include "tree/tree.h"
 
-static tern_region *region;
-static tern_notice *from_children, *from_parent;
+static tern_region  *region;
+static tern_request *from_children, *from_parent;
 
 static void *notified_begin(const struct tree *t, size_t bytes)
 {
-    CHECK(tern_region_alloc(TERN_WORLD, bytes, NULL, &region));
+    CHECK(tern_region_create(TERN_WORLD, bytes, NULL, &region));
     if (t->children > 0)
-        CHECK(tern_notice_init(TERN_WORLD, region, TERN_ANY_SOURCE, UP, (uint32_t)t->children, &from_children));
+        CHECK(tern_notify_create(TERN_WORLD, region, TERN_ANY_SOURCE, UP, (uint32_t)t->children, &from_children));
     if (t->parent >= 0)
-        CHECK(tern_notice_init(TERN_WORLD, region, t->parent, DOWN, 1, &from_parent));
+        CHECK(tern_notify_create(TERN_WORLD, region, t->parent, DOWN, 1, &from_parent));
     return tern_region_ptr(region, tern_rank());
 }
 
-static void await(tern_notice *notice)
+static void await(tern_request *request)
 {
-    CHECK(tern_notice_start(notice));
-    CHECK(tern_notice_wait(notice, TERN_FOREVER, NULL));
+    CHECK(tern_request_start(request));
+    CHECK(tern_request_wait(&request, TERN_FOREVER, NULL));
 }
 
 static void put(const struct tree *t, int rank, int slot, const double *vector, uint32_t tag)
@@ -56,9 +56,9 @@ static void notified_end(void *memory)
 {
     (void)memory;
     if (from_children)
-        CHECK(tern_notice_free(from_children));
+        CHECK(tern_request_free(&from_children));
     if (from_parent)
-        CHECK(tern_notice_free(from_parent));
+        CHECK(tern_request_free(&from_parent));
     CHECK(tern_region_free(region));
 }
 

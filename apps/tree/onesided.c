@@ -9,7 +9,7 @@ static uint64_t     words; /* offset of the words in each rank's part: after the
 static void *onesided_begin(const struct tree *t, size_t bytes)
 {
     words = (bytes + 63) / 64 * 64;
-    CHECK(tern_region_alloc(TERN_WORLD, words + (uint64_t)(t->arity + 1) * 64, NULL, &region));
+    CHECK(tern_region_create(TERN_WORLD, words + (uint64_t)(t->arity + 1) * 64, NULL, &region));
     return tern_region_ptr(region, tern_rank());
 }
 
@@ -27,7 +27,7 @@ static void put_counted(const struct tree *t, int rank, int slot, const double *
 {
     CHECK(tern_put_nbi(TERN_WORLD, region, rank, tree_offset(t, slot), vector, t->values * sizeof(double)));
     CHECK(tern_fence(TERN_WORLD)); /* the vector must arrive before its word */
-    CHECK(tern_put_u64(TERN_WORLD, region, rank, word_offset(slot), round));
+    CHECK(tern_put_value(TERN_WORLD, region, rank, word_offset(slot), round));
 }
 
 static void onesided_run(const struct tree *t, int rank)

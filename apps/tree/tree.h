@@ -1,4 +1,5 @@
-/* tree.h: a reduction up a tree of any arity, followed by a broadcast of the result (paper 5, section VI.B).
+/* tree.h: a reduction up a tree of any arity, followed by a broadcast of the result (the Notified Access paper, section
+ * VI.B).
  *
  * Each rank has a vector. A rank waits for the sums of its children's subtrees, adds its own vector, and sends the sum
  * to its parent. The root then has the sum of all vectors and broadcasts it down the same tree. A rank contributes to

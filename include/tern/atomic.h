@@ -11,16 +11,16 @@
  *   TERN_ATOMIC_NETWORK   atomic operations of the network, for all ranks, including those of the same node
  *
  * With TERN_ATOMIC_MEMORY and TERN_ATOMIC_TARGET, operations are also atomic with respect to atomic instructions of the
- * program, to other domains with these mechanisms, and to tern_fadd_u32, tern_fadd_u64, tern_swap_u32 and
- * tern_swap_u64, which need no domain. With TERN_ATOMIC_NETWORK, operations are atomic only with respect to other
- * domains with that mechanism. A domain that is created with TERN_ATOMIC_LOADS or TERN_ATOMIC_STORES never uses the
- * network's operations. Accumulates (acc.h) are not atomic with respect to domains.
+ * program, to other domains with these mechanisms, and to operations without a domain (tern_fadd, tern_swap, tern_cas).
+ * With TERN_ATOMIC_NETWORK, operations are atomic only with respect to other domains with that mechanism. A domain that
+ * is created with TERN_ATOMIC_LOADS or TERN_ATOMIC_STORES never uses the network's operations. Accumulates (acc.h) are
+ * not atomic with respect to domains.
  *
- * Forms: the typed calls, such as tern_atomic_fadd_u64, are inlined, take values, and block. Because every call returns
- * a status, the previous value comes back through a pointer; compilers keep it in a register. The typed calls are in
- * atomic_integers.h, atomic_floats.h and rmw.h, which this header includes. tern_atomic executes any operation and
- * blocks; tern_atomic_nb fills an event; the next tern_quiet completes tern_atomic_nbi; and tern_atomic_with takes
- * options.
+ * Forms: the typed calls, such as tern_atomic_fadd, are inlined, take values, and block. Because every call returns a
+ * status, the previous value comes back through a pointer; compilers keep it in a register. tern_atomic executes any
+ * operation and blocks; tern_atomic_nb fills an event; the next tern_quiet completes tern_atomic_nbi; and
+ * tern_atomic_with takes options. These four take a description of the operation, and no domain (NULL) if the
+ * description says the type.
  *
  * Ordering: a blocking call is an acquire and a release, like a C11 atomic operation with memory_order_acq_rel, for the
  * loads and stores of this thread and for operations that are complete. Nonblocking calls are relaxed unless a flag is
@@ -45,6 +45,7 @@
 #include <stdint.h>
 #include <tern/context.h>
 #include <tern/event.h>
+#include <tern/inline.h>
 #include <tern/region.h>
 #include <tern/rma.h>
 #include <tern/status.h>
@@ -52,8 +53,8 @@
 
 TERN_BEGIN_DECLS
 
-/* All operations: X(name, bit, text). get, swap, cas and the operations whose names begin with F (FADD, FSUB, ...)
- * return the previous value; the others return nothing. inc and dec take no operand. cas stores the operand if the
+/* The atomic operations: X(name, bit, text). get, swap, cas and the operations whose names begin with F (FADD, FSUB,
+ * ...) return the previous value; the others return nothing. inc and dec take no operand. cas stores the operand if the
  * value in memory equals compare. and, or and xor exist only for integers. */
 #define TERN_ATOMIC_OP_LIST(X)        \
     X(TERN_ATOMIC_GET, 0, "get")      \
@@ -81,45 +82,44 @@ TERN_BEGIN_DECLS
     X(TERN_ATOMIC_FOR, 22, "for")     \
     X(TERN_ATOMIC_FXOR, 23, "fxor")
 
-/* Each operation is a bit, so that a set of operations is the bitwise or of its members. */
+/* An atomic operation. Each operation is a bit, so that a set of operations is the bitwise or of its members. get,
+ * swap, cas and the operations whose names begin with F (FADD, FSUB, ...) return the previous value; the others return
+ * nothing. inc and dec take no operand. cas stores the operand if the value in memory equals compare. and, or and xor
+ * exist only for integers. */
 #define TERN_ATOMIC_AS_ENUM(name, bit, text) name = 1 << (bit),
 typedef enum tern_atomic_op {
     TERN_ATOMIC_OP_LIST(TERN_ATOMIC_AS_ENUM) TERN_ATOMIC_OP_RESERVED = 1 << 30
 } tern_atomic_op;
 #undef TERN_ATOMIC_AS_ENUM
 
+/* Sets of atomic operations, for tern_atomic_domain_create. */
 #define TERN_ATOMIC_OPS 24u                           /* number of operations */
 #define TERN_ATOMIC_ALL ((1u << TERN_ATOMIC_OPS) - 1) /* the set of all operations */
 #define TERN_ATOMIC_BITWISE (0x3800u | 0xe00000u)     /* and, or, xor and their fetching forms: integers only */
 #define TERN_ATOMIC_ARITHMETIC (TERN_ATOMIC_ALL & ~TERN_ATOMIC_BITWISE) /* the operations of float and double */
 #define TERN_ATOMIC_FETCHING (0xffc000u | 0x1u | 0x4u | 0x8u)           /* operations that return the previous value */
 
-/* Flags of a domain: while operations of the domain may be outstanding, the program also reads (LOADS) or writes
- * (STORES) the same values by other means: loads and stores, puts and gets. Accumulates are not atomic with respect to
- * domains, whatever the flags (acc.h). */
-#define TERN_ATOMIC_LOADS 0x1u
-#define TERN_ATOMIC_STORES 0x2u
+/* Flags of an atomic domain. While operations of the domain may be outstanding, the program also reads (LOADS) or
+ * writes (STORES) the same values by other means: loads and stores, puts and gets. Accumulates are not atomic with
+ * respect to domains, whatever the flags (acc.h). */
+#define TERN_ATOMIC_LOADS 0x1u  /* the program also reads the values by other means */
+#define TERN_ATOMIC_STORES 0x2u /* the program also writes the values by other means */
 
-/* Flags of an atomic operation in tern_opts, in addition to those of rma.h. They cannot be combined with counters. */
-#define TERN_ACQUIRE 0x4u
-#define TERN_RELEASE 0x8u
+/* Flags in tern_opts for atomic operations only. They cannot be combined with counters. */
+#define TERN_ACQUIRE 0x4u /* what the operation saw is visible when the thread learns that it is complete */
+#define TERN_RELEASE 0x8u /* everything that the context started before is complete before the operation */
 
+/* The mechanism that executes the operations of an atomic domain. */
 typedef enum tern_atomic_mechanism {
-    TERN_ATOMIC_MEMORY = 0,
-    TERN_ATOMIC_TARGET = 1,
-    TERN_ATOMIC_NETWORK = 2
+    TERN_ATOMIC_MEMORY = 0, /* atomic instructions of the initiator, through shared memory */
+    TERN_ATOMIC_TARGET = 1, /* atomic instructions of the initiator or of a thread of the target */
+    TERN_ATOMIC_NETWORK = 2 /* atomic operations of the network */
 } tern_atomic_mechanism;
 
+/* An atomic domain. tern_atomic_domain_create makes one. */
 typedef struct tern_atomic_domain tern_atomic_domain;
 
-#define TERN_ATOMIC_TYPES 6 /* TERN_INT32 ... TERN_DOUBLE */
-
-/* The beginning of a domain, which the inlined calls read. This layout is stable within a major version. */
-struct tern_atomic_head {
-    uint32_t direct[TERN_ATOMIC_TYPES]; /* by type: operations that loads and stores may execute */
-};
-
-/* The result of tern_atomic_domain_info. */
+/* The properties of an atomic domain. tern_atomic_domain_info fills it. */
 typedef struct tern_atomic_info {
     tern_type             type;
     uint32_t              ops;   /* operations with which the domain was created */
@@ -129,20 +129,25 @@ typedef struct tern_atomic_info {
     const char           *why;  /* reason for the mechanism; valid until the domain is freed */
 } tern_atomic_info;
 
-/* One atomic operation. The values are of the type of the domain. */
+/* One atomic operation, with its operands. The values are of the type of the domain or, without a domain, of the type
+ * given here. Create it with TERN_ATOMIC_ARGS or TERN_ATOMIC_ARGS_INIT, which set size. */
 typedef struct tern_atomic_args {
-    tern_atomic_op op;
+    uint32_t       size; /* sizeof(tern_atomic_args), so that later versions can add fields */
+    tern_atomic_op op;   /* the operation */
+    tern_type      type; /* of the values, for an operation without a domain; not used with a domain */
+    uint32_t       reserved;
     const void    *operand; /* the call reads it before it returns. NULL for get, inc, dec, finc and fdec */
     const void    *compare; /* for cas: the value to compare with; NULL otherwise */
     void          *result;  /* receives the previous value; needed by fetching operations, not used by others */
 } tern_atomic_args;
 
-/* Memory that contains a value, whatever its type in the program. */
-typedef uint32_t tern_atomic_word32 __attribute__((may_alias));
-typedef uint64_t tern_atomic_word64 __attribute__((may_alias));
+#define TERN_ATOMIC_ARGS_INIT TERN_SIZED(tern_atomic_args)
+#ifndef __cplusplus
+#define TERN_ATOMIC_ARGS(...) ((tern_atomic_args){ .size = sizeof(tern_atomic_args), __VA_ARGS__ })
+#endif
 
-/* Create a domain for a type and a set of operations on the ranks of the context's team. The call is collective over
- * the team, and all ranks pass the same type, operations and flags.
+/* Create an atomic domain for a type and a set of operations. The domain exists on the ranks of the context's team. The
+ * call is collective over the team, and all ranks pass the same type, operations and flags.
  * Returns  TERN_OK: *out is the domain. All ranks return TERN_OK.
  *          TERN_ERR_ARG: a pointer is NULL, the type is complex or unknown, ops is empty or contains an operation that
  *            the type does not have, a flag is unknown, or ranks passed different values.
@@ -159,7 +164,7 @@ typedef uint64_t tern_atomic_word64 __attribute__((may_alias));
 TERN_API tern_status tern_atomic_domain_create(tern_ctx *ctx, tern_type type, uint32_t ops, uint32_t flags,
                                                tern_atomic_domain **out);
 
-/* Free a domain. The call is local: each rank frees the domain when its own operations with it are complete.
+/* Free an atomic domain. The call is local: each rank frees the domain when its own operations with it are complete.
  * Returns  TERN_OK: the domain is freed.
  *          TERN_ERR_ARG: domain is NULL.
  *          TERN_ERR_STATE: Tern is not initialized, or the domain was freed before.
@@ -167,7 +172,8 @@ TERN_API tern_status tern_atomic_domain_create(tern_ctx *ctx, tern_type type, ui
  * Threads  Any thread may call this function. No other thread may use the domain any more. */
 TERN_API tern_status tern_atomic_domain_free(tern_atomic_domain *domain);
 
-/* Get the type, operations, flags and mechanism of a domain, and the reason for the mechanism.
+/* Get the properties and the mechanism of an atomic domain. The call returns the type, the operations and the flags of
+ * the domain, its mechanism, and the reason for the mechanism.
  * Returns  TERN_OK: the information is in *info.
  *          TERN_ERR_ARG: a pointer is NULL.
  *          TERN_ERR_STATE: the domain was freed.
@@ -175,8 +181,10 @@ TERN_API tern_status tern_atomic_domain_free(tern_atomic_domain *domain);
  * Threads  Any thread may call this function. */
 TERN_API tern_status tern_atomic_domain_info(const tern_atomic_domain *domain, tern_atomic_info *info);
 
-/* Execute one atomic operation on the value at byte offset of rank's part of region. A fetching operation stores the
- * previous value in *args->result.
+/* Execute one atomic operation, and wait until it is complete. The operation works on the value at byte offset of
+ * rank's part of region. If domain is NULL, args->type is the type of the value, and the operation is atomic with
+ * respect to tern_fadd, tern_swap and tern_cas, to atomic instructions of the program, and to domains whose mechanism
+ * is not TERN_ATOMIC_NETWORK. A fetching operation stores the previous value in *args->result.
  * Returns  TERN_OK: the operation is complete.
  *          TERN_ERR_ARG: ctx, region, domain, args or a pointer that the operation needs is NULL, the operation is not
  *            one of the domain, or the value is misaligned.
@@ -198,16 +206,19 @@ TERN_API tern_status tern_atomic_domain_info(const tern_atomic_domain *domain, t
 TERN_API tern_status tern_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                  uint64_t offset, const tern_atomic_args *args);
 
-/* Start one atomic operation on the value at byte offset of rank's part of region, with options. If opts is NULL, the
- * call is tern_atomic_nbi. Flags are TERN_ACQUIRE and TERN_RELEASE in addition to those of rma.h. Unless TERN_IMMEDIATE
- * is set, the call waits until there are resources for the operation and until TERN_RELEASE is fulfilled. The call
- * reads the operand before it returns, so that opts->local is complete from the start. The result is undefined until
- * opts->event completes or tern_quiet returns.
+/* Start one atomic operation, with options. The operation works on the value at byte offset of rank's part of region.
+ * If domain is NULL, args->type is the type of the value, and the operation is atomic with respect to tern_fadd,
+ * tern_swap and tern_cas, to atomic instructions of the program, and to domains whose mechanism is not
+ * TERN_ATOMIC_NETWORK. If opts is NULL, no option is set, and the next tern_quiet on ctx completes the operation. Flags
+ * are TERN_ACQUIRE and TERN_RELEASE in addition to those of rma.h. Unless TERN_IMMEDIATE is set, the call waits until
+ * there are resources for the operation and until TERN_RELEASE is fulfilled. The call reads the operand before it
+ * returns, so that opts->local is complete from the start. The result is undefined until opts->event completes or
+ * tern_quiet returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted or TERN_RELEASE would
  *            have to wait.
  *          TERN_ERR_ARG: ctx, region, domain, args or a pointer that the operation needs is NULL, the operation is not
- *            one of the domain, the value is misaligned, a flag is unknown, an option that a flag needs is NULL, a
+ *            one of the domain, the value is misaligned, a field of opts is invalid (see tern_opts), a
  *            counter belongs to another context, or TERN_ACQUIRE or TERN_RELEASE is combined with a counter.
  *          TERN_ERR_RANGE: rank is not in the context's team, the value does not lie in rank's part, or the mechanism
  *            of the domain is TERN_ATOMIC_NETWORK and rank is not in the team of the domain; or TERN_NOTIFY is set and
@@ -226,8 +237,11 @@ TERN_API tern_status tern_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern
 TERN_API tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                       uint64_t offset, const tern_atomic_args *args, const tern_opts *opts);
 
-/* Start one atomic operation on the value at byte offset of rank's part of region, and fill *event. The call reads the
- * operand before it returns. The result is undefined until the event completes.
+/* Start one atomic operation, and fill an event. The operation works on the value at byte offset of rank's part of
+ * region. If domain is NULL, args->type is the type of the value, and the operation is atomic with respect to
+ * tern_fadd, tern_swap and tern_cas, to atomic instructions of the program, and to domains whose mechanism is not
+ * TERN_ATOMIC_NETWORK. *event completes with the operation. The call reads the operand before it returns. The result is
+ * undefined until the event completes.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx, region, event, domain, args or a pointer that the operation needs is NULL, the operation
  *            is not one of the domain, or the value is misaligned.
@@ -246,13 +260,19 @@ TERN_API tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain,
 TERN_INLINE tern_status tern_atomic_nb(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                        uint64_t offset, const tern_atomic_args *args, tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
+    tern_opts opts = TERN_OPTS_INIT;
 
+    opts.flags = TERN_WANT_EVENT;
+    opts.event = event;
+    opts.call = "tern_atomic_nb";
     return tern_atomic_with(ctx, domain, region, rank, offset, args, &opts);
 }
 
-/* Start one atomic operation on the value at byte offset of rank's part of region. The next tern_quiet on ctx completes
- * the operation. The call reads the operand before it returns. The result is undefined until tern_quiet returns.
+/* Start one atomic operation, which tern_quiet completes. The operation works on the value at byte offset of rank's
+ * part of region. If domain is NULL, args->type is the type of the value, and the operation is atomic with respect to
+ * tern_fadd, tern_swap and tern_cas, to atomic instructions of the program, and to domains whose mechanism is not
+ * TERN_ATOMIC_NETWORK. The next tern_quiet on ctx completes the operation. The call reads the operand before it
+ * returns. The result is undefined until tern_quiet returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx, region, domain, args or a pointer that the operation needs is NULL, the operation is not
  *            one of the domain, or the value is misaligned.
@@ -274,11 +294,74 @@ TERN_INLINE tern_status tern_atomic_nbi(tern_ctx *ctx, tern_atomic_domain *domai
     return tern_atomic_with(ctx, domain, region, rank, offset, args, NULL);
 }
 
-/* Out-of-line part of the typed calls; type is the type of the call. Programs call the typed calls. Execute one atomic
- * operation on the value at byte offset of rank's part of region.
+TERN_END_DECLS
+
+#include <tern/inline_atomic.h>
+
+/* Update a value atomically, without fetching the previous value. Each call executes one operation of a domain on the
+ * value at byte offset of rank's part of region, and waits until the operation is complete: tern_atomic_put stores
+ * value; tern_atomic_add, _sub, _mult, _min, _max, _and, _or and _xor combine the value in memory with value;
+ * tern_atomic_inc and tern_atomic_dec add and subtract 1. A call is an acquire and a release for the loads and stores
+ * of this thread and for its completed operations.
+ *
+ * TYPE is int32_t, uint32_t, int64_t, uint64_t, float or double, and must be the type of the domain: write (uint64_t)1
+ * rather than 1 in a domain of uint64_t. and, or and xor exist only for integers. Within a node, the compiler inlines
+ * the operation, if its mechanism is not TERN_ATOMIC_NETWORK. These calls need C11 or C++11.
  * Returns  TERN_OK: the operation is complete.
- *          TERN_ERR_ARG: ctx, region, domain, args or a pointer that the operation needs is NULL, the operation is not
- *            one of the domain, the domain has another type, or the value is misaligned.
+ *          TERN_ERR_ARG: ctx, domain or region is NULL, the operation is not one of the domain, the type of value is
+ *            not that of the domain, or the value is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, the value does not lie in rank's part, or the mechanism
+ *            of the domain is TERN_ATOMIC_NETWORK and rank is not in the team of the domain.
+ *          TERN_ERR_STATE: the domain was freed, or an active message handler made the call, and the call would have to
+ *            wait.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken. If rank died during the call, the operation
+ *            may have been executed.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The operation may be executed until tern_quiet returns.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *            The operation may have been executed.
+ *          After the other errors, nothing has changed.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
+#define tern_atomic_put(ctx, domain, region, rank, offset, value) \
+    TERN_INLINE_UPDATE(TERN_ATOMIC_PUT, "tern_atomic_put", ctx, domain, region, rank, offset, value)
+#define tern_atomic_add(ctx, domain, region, rank, offset, value) \
+    TERN_INLINE_UPDATE(TERN_ATOMIC_ADD, "tern_atomic_add", ctx, domain, region, rank, offset, value)
+#define tern_atomic_sub(ctx, domain, region, rank, offset, value) \
+    TERN_INLINE_UPDATE(TERN_ATOMIC_SUB, "tern_atomic_sub", ctx, domain, region, rank, offset, value)
+#define tern_atomic_inc(ctx, domain, region, rank, offset) \
+    tern_inline_run(ctx, domain, region, rank, offset,     \
+                    tern_inline_make(TERN_ATOMIC_INC, TERN_TYPES, 0, 1, "tern_atomic_inc"), NULL)
+#define tern_atomic_dec(ctx, domain, region, rank, offset) \
+    tern_inline_run(ctx, domain, region, rank, offset,     \
+                    tern_inline_make(TERN_ATOMIC_DEC, TERN_TYPES, 0, 1, "tern_atomic_dec"), NULL)
+#define tern_atomic_mult(ctx, domain, region, rank, offset, value) \
+    TERN_INLINE_UPDATE(TERN_ATOMIC_MULT, "tern_atomic_mult", ctx, domain, region, rank, offset, value)
+#define tern_atomic_min(ctx, domain, region, rank, offset, value) \
+    TERN_INLINE_UPDATE(TERN_ATOMIC_MIN, "tern_atomic_min", ctx, domain, region, rank, offset, value)
+#define tern_atomic_max(ctx, domain, region, rank, offset, value) \
+    TERN_INLINE_UPDATE(TERN_ATOMIC_MAX, "tern_atomic_max", ctx, domain, region, rank, offset, value)
+#define tern_atomic_and(ctx, domain, region, rank, offset, value) \
+    TERN_INLINE_UPDATE(TERN_ATOMIC_AND, "tern_atomic_and", ctx, domain, region, rank, offset, value)
+#define tern_atomic_or(ctx, domain, region, rank, offset, value) \
+    TERN_INLINE_UPDATE(TERN_ATOMIC_OR, "tern_atomic_or", ctx, domain, region, rank, offset, value)
+#define tern_atomic_xor(ctx, domain, region, rank, offset, value) \
+    TERN_INLINE_UPDATE(TERN_ATOMIC_XOR, "tern_atomic_xor", ctx, domain, region, rank, offset, value)
+
+/* Update a value atomically, and fetch the previous value. Each call executes one operation of a domain on the value at
+ * byte offset of rank's part of region, waits until the operation is complete, and stores the previous value in
+ * *result: tern_atomic_get changes nothing; tern_atomic_swap stores value; tern_atomic_fadd, _fsub, _fmult, _fmin,
+ * _fmax, _fand, _for and _fxor combine the value in memory with value; tern_atomic_finc and tern_atomic_fdec add and
+ * subtract 1. value is converted to the type of *result. A call is an acquire and a release for the loads and stores of
+ * this thread and for its completed operations.
+ *
+ * TYPE is int32_t, uint32_t, int64_t, uint64_t, float or double, and is the type of *result, which must be that of the
+ * domain. and, or and xor exist only for integers. Within a node, the compiler inlines the operation, if its mechanism
+ * is not TERN_ATOMIC_NETWORK. These calls need C11 or C++11.
+ * Returns  TERN_OK: the operation is complete.
+ *          TERN_ERR_ARG: ctx, domain, region or result is NULL, the operation is not one of the domain, the type of
+ *            *result is not that of the domain, or the value is misaligned.
  *          TERN_ERR_RANGE: rank is not in the context's team, the value does not lie in rank's part, or the mechanism
  *            of the domain is TERN_ATOMIC_NETWORK and rank is not in the team of the domain.
  *          TERN_ERR_STATE: the domain was freed, or an active message handler made the call, and the call would have to
@@ -287,59 +370,98 @@ TERN_INLINE tern_status tern_atomic_nbi(tern_ctx *ctx, tern_atomic_domain *domai
  *            may have been executed.
  *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
  *          TERN_ERR_TIMEOUT: the context's time limit passed. The operation may be executed until tern_quiet returns,
- *            and the result is not stored.
+ *            and *result is unchanged.
  *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
  *            The operation may have been executed.
  *          After the other errors, nothing has changed.
  * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
  *          operation to complete.
  * Threads  Only the thread that uses ctx may call this function. */
-TERN_API tern_status tern_atomic_far(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
-                                     uint64_t offset, tern_type type, const tern_atomic_args *args);
+#define tern_atomic_get(ctx, domain, region, rank, offset, result) \
+    TERN_INLINE_FETCH(TERN_ATOMIC_GET, "tern_atomic_get", ctx, domain, region, rank, offset, result)
+#define tern_atomic_finc(ctx, domain, region, rank, offset, result) \
+    TERN_INLINE_FETCH(TERN_ATOMIC_FINC, "tern_atomic_finc", ctx, domain, region, rank, offset, result)
+#define tern_atomic_fdec(ctx, domain, region, rank, offset, result) \
+    TERN_INLINE_FETCH(TERN_ATOMIC_FDEC, "tern_atomic_fdec", ctx, domain, region, rank, offset, result)
+#define tern_atomic_swap(ctx, domain, region, rank, offset, value, result) \
+    TERN_INLINE_BOTH(TERN_ATOMIC_SWAP, "tern_atomic_swap", 1, ctx, domain, region, rank, offset, value, result)
+#define tern_atomic_fadd(ctx, domain, region, rank, offset, value, result) \
+    TERN_INLINE_BOTH(TERN_ATOMIC_FADD, "tern_atomic_fadd", 1, ctx, domain, region, rank, offset, value, result)
+#define tern_atomic_fsub(ctx, domain, region, rank, offset, value, result) \
+    TERN_INLINE_BOTH(TERN_ATOMIC_FSUB, "tern_atomic_fsub", 1, ctx, domain, region, rank, offset, value, result)
+#define tern_atomic_fmult(ctx, domain, region, rank, offset, value, result) \
+    TERN_INLINE_BOTH(TERN_ATOMIC_FMULT, "tern_atomic_fmult", 1, ctx, domain, region, rank, offset, value, result)
+#define tern_atomic_fmin(ctx, domain, region, rank, offset, value, result) \
+    TERN_INLINE_BOTH(TERN_ATOMIC_FMIN, "tern_atomic_fmin", 1, ctx, domain, region, rank, offset, value, result)
+#define tern_atomic_fmax(ctx, domain, region, rank, offset, value, result) \
+    TERN_INLINE_BOTH(TERN_ATOMIC_FMAX, "tern_atomic_fmax", 1, ctx, domain, region, rank, offset, value, result)
+#define tern_atomic_fand(ctx, domain, region, rank, offset, value, result) \
+    TERN_INLINE_BOTH(TERN_ATOMIC_FAND, "tern_atomic_fand", 1, ctx, domain, region, rank, offset, value, result)
+#define tern_atomic_for(ctx, domain, region, rank, offset, value, result) \
+    TERN_INLINE_BOTH(TERN_ATOMIC_FOR, "tern_atomic_for", 1, ctx, domain, region, rank, offset, value, result)
+#define tern_atomic_fxor(ctx, domain, region, rank, offset, value, result) \
+    TERN_INLINE_BOTH(TERN_ATOMIC_FXOR, "tern_atomic_fxor", 1, ctx, domain, region, rank, offset, value, result)
 
-/* Out-of-line part of tern_fadd_u32, tern_fadd_u64, tern_swap_u32 and tern_swap_u64. Programs call these. Execute one
- * atomic operation, without a domain, on the value at byte offset of rank's part of region.
+/* Compare a value and swap it atomically if it is as expected. If the value at byte offset of rank's part of region
+ * equals *expected, the call stores desired. In every case, it stores the previous value in *expected; the swap has
+ * happened if *expected is unchanged. Values are compared bit by bit: 0.0 differs from -0.0. desired is converted to
+ * the type of *expected. The call waits until the operation is complete, and is an acquire and a release for the loads
+ * and stores of this thread and for its completed operations.
+ *
+ * TYPE is int32_t, uint32_t, int64_t, uint64_t, float or double, and is the type of *expected, which must be that of
+ * the domain. Within a node, the compiler inlines the operation, if its mechanism is not TERN_ATOMIC_NETWORK. The call
+ * needs C11 or C++11.
  * Returns  TERN_OK: the operation is complete.
- *          TERN_ERR_ARG: ctx, region, args or a pointer that the operation needs is NULL, the type is not TERN_UINT32
- *            or TERN_UINT64, or the value is misaligned.
+ *          TERN_ERR_ARG: ctx, domain, region or expected is NULL, the operation is not one of the domain, the type of
+ *            *expected is not that of the domain, or the value is misaligned.
+ *          TERN_ERR_RANGE: rank is not in the context's team, the value does not lie in rank's part, or the mechanism
+ *            of the domain is TERN_ATOMIC_NETWORK and rank is not in the team of the domain.
+ *          TERN_ERR_STATE: the domain was freed, or an active message handler made the call, and the call would have to
+ *            wait.
+ *          TERN_ERR_PEER: rank has died, or the connection to it is broken. If rank died during the call, the operation
+ *            may have been executed.
+ *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. The operation may be executed until tern_quiet returns,
+ *            and *expected is unchanged.
+ *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
+ *            The operation may have been executed.
+ *          After the other errors, nothing has changed.
+ * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
+ *          operation to complete.
+ * Threads  Only the thread that uses ctx may call this function. */
+#define tern_atomic_cas(ctx, domain, region, rank, offset, expected, desired) \
+    TERN_INLINE_CAS("tern_atomic_cas", 1, ctx, domain, region, rank, offset, expected, desired)
+
+/* Fetch and add, swap, or compare and swap without a domain. Each call works on the value at byte offset of rank's part
+ * of region, and waits until the operation is complete. tern_fadd adds value, and tern_swap stores value; both store
+ * the previous value in *result. tern_cas stores desired if the value equals *expected, and stores the previous value
+ * in *expected in every case; the swap has happened if *expected is unchanged. A call is an acquire and a release for
+ * the loads and stores of this thread and for its completed operations.
+ *
+ * The operations are atomic with respect to each other, to atomic instructions of the program, and to domains whose
+ * mechanism is not TERN_ATOMIC_NETWORK. tern_atomic executes the other operations in this way if its domain is NULL.
+ * TYPE, the type of *result or *expected, is int32_t, uint32_t, int64_t, uint64_t, float or double; value and desired
+ * are converted to it. Within a node, the compiler inlines the operation. These calls need C11 or C++11.
+ * Returns  TERN_OK: the operation is complete.
+ *          TERN_ERR_ARG: ctx, region, result or expected is NULL, or the value is misaligned.
  *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part.
  *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
  *          TERN_ERR_PEER: rank has died, or the connection to it is broken. If rank died during the call, the operation
  *            may have been executed.
  *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
  *          TERN_ERR_TIMEOUT: the context's time limit passed. The operation may be executed until tern_quiet returns,
- *            and the result is not stored.
+ *            and *result or *expected is unchanged.
  *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
  *            The operation may have been executed.
  *          After the other errors, nothing has changed.
  * Remote   When the call returns, the new value is visible to all ranks. The target does not have to call Tern for the
  *          operation to complete.
  * Threads  Only the thread that uses ctx may call this function. */
-TERN_API tern_status tern_rmw_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, tern_type type,
-                                  const tern_atomic_args *args);
-
-/* Find the address at which this process can execute an operation of the domain on a value of the given type at byte
- * offset of rank's part of region. The inlined calls use this function.
- * Returns  The address. NULL: the operation must go through the library, or an argument is invalid.
- * Remote   None.
- * Threads  Only the thread that uses ctx may call this function. */
-TERN_INLINE void *tern_atomic_direct(const tern_ctx *ctx, const tern_atomic_domain *domain, const tern_region *region,
-                                     int rank, uint64_t offset, tern_type type, uint32_t op)
-{
-    const struct tern_atomic_head *head = (const struct tern_atomic_head *)(const void *)domain;
-    uint64_t                       size = type == TERN_INT32 || type == TERN_UINT32 || type == TERN_FLOAT ? 4 : 8;
-    unsigned char                 *at = tern_direct(ctx, region, rank, offset, size);
-
-    if (TERN_UNLIKELY(at == NULL || head == NULL || (head->direct[type] & op) == 0 ||
-                      ((uintptr_t)at & (size - 1)) != 0))
-        return NULL;
-    return at;
-}
-
-TERN_END_DECLS
-
-#include <tern/atomic_floats.h>
-#include <tern/atomic_integers.h>
-#include <tern/rmw.h>
+#define tern_fadd(ctx, region, rank, offset, value, result) \
+    TERN_INLINE_BOTH(TERN_ATOMIC_FADD, "tern_fadd", 0, ctx, NULL, region, rank, offset, value, result)
+#define tern_swap(ctx, region, rank, offset, value, result) \
+    TERN_INLINE_BOTH(TERN_ATOMIC_SWAP, "tern_swap", 0, ctx, NULL, region, rank, offset, value, result)
+#define tern_cas(ctx, region, rank, offset, expected, desired) \
+    TERN_INLINE_CAS("tern_cas", 0, ctx, NULL, region, rank, offset, expected, desired)
 
 #endif

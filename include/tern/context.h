@@ -22,21 +22,21 @@
 
 TERN_BEGIN_DECLS
 
+/* A context: a stream of operations. tern_ctx_create makes one, and TERN_WORLD is one. */
 typedef struct tern_ctx tern_ctx;
 
-typedef enum tern_order { TERN_RELAXED = 0, TERN_STRICT = 1 } tern_order;
+/* The ordering of a context. */
+typedef enum tern_order {
+    TERN_RELAXED = 0, /* operations may be delivered in any order */
+    TERN_STRICT = 1   /* operations to the same target are delivered in the order of their start */
+} tern_order;
 
-/* The relaxed context on the team of all ranks. NULL before tern_init and after tern_finalize. */
+/* The relaxed context on the team of all ranks. Programs write TERN_WORLD. NULL before tern_init and after
+ * tern_finalize. */
 TERN_API extern tern_ctx *tern_world;
-#define TERN_WORLD tern_world
 
-/* The beginning of a context, which the inlined fast paths read. This layout is stable within a major version. */
-struct tern_ctx_head {
-    uint32_t       direct_ranks; /* ranks 0 to direct_ranks - 1 may take the inlined path. The size of the team, or 0
-                                    while operations must go through the library to keep the order of the context */
-    uint32_t       reserved;
-    const int32_t *world_rank; /* [direct_ranks] rank in the job of each rank of the team. NULL: the ranks are equal */
-};
+/* The context on the team of all ranks, for programs to write. NULL before tern_init and after tern_finalize. */
+#define TERN_WORLD tern_world
 
 /* Create a context on a team. The call is local: other ranks do not have to create one.
  * Returns  TERN_OK: *out is the context.
@@ -47,10 +47,11 @@ struct tern_ctx_head {
  * Threads  Any thread may call this function. */
 TERN_API tern_status tern_ctx_create(tern_team *team, tern_order order, tern_ctx **out);
 
-/* Complete the operations of a context, and free the context. The call completes one-sided operations like tern_quiet.
- * It then waits until every tagged send of the context is complete, which for a long or synchronous message means that
- * the receiver has received the message, and until every matched receive has its data. Receives that no message has
- * matched are cancelled; their messages go to other receives. Events and requests of the context become invalid.
+/* Complete the operations of a context, and free the context. The call completes the one-sided operations of the
+ * context. It then waits until every tagged send of the context is complete, which for a long or synchronous message
+ * means that the receiver has received the message, and until every matched receive has its data. Receives that no
+ * message has matched are cancelled; their messages go to other receives. Events and requests of the context become
+ * invalid.
  * Returns  TERN_OK: the context is freed.
  *          TERN_ERR_ARG: ctx is NULL or TERN_WORLD.
  *          TERN_ERR_STATE: a message that a matched probe of the context found has not been received, or the call would
@@ -62,11 +63,11 @@ TERN_API tern_status tern_ctx_create(tern_team *team, tern_order order, tern_ctx
  *          Tern for them. A long or synchronous message is complete when its receiver has received it; short messages
  *          may still be received later.
  * Threads  Only the thread that uses ctx may call this function. */
-TERN_API tern_status tern_ctx_destroy(tern_ctx *ctx);
+TERN_API tern_status tern_ctx_free(tern_ctx *ctx);
 
-/* Set the time limit of a context: the number of seconds after which a blocking call on the context gives up and
- * returns TERN_ERR_TIMEOUT. Zero or a negative number means no limit. The time limit of a new context is the value of
- * the option TERN_TIMEOUT. Calls that take a deadline obey the deadline, not the time limit.
+/* Set the time limit of the blocking calls on a context. A blocking call on the context gives up after this number of
+ * seconds and returns TERN_ERR_TIMEOUT. Zero or a negative number means no limit. The time limit of a new context is
+ * the value of the option TERN_TIMEOUT. Calls that take a deadline obey the deadline, not the time limit.
  * Returns  TERN_OK: the time limit is set.
  *          TERN_ERR_ARG: ctx is NULL, or seconds is not a number.
  * Remote   None.
@@ -85,8 +86,8 @@ TERN_API tern_team *tern_ctx_team(const tern_ctx *ctx);
  * Threads  Any thread may call this function. */
 TERN_API tern_order tern_ctx_order(const tern_ctx *ctx);
 
-/* Make progress without waiting: advance the outstanding operations of the context, receive messages and notifications,
- * and run the handlers of active messages that have arrived.
+/* Make progress on a context without waiting. The call advances the outstanding operations of the context, receives
+ * messages and notifications, and runs the handlers of active messages that have arrived.
  * Returns  TERN_OK: the call has made progress, if there was something to do.
  *          TERN_ERR_ARG: ctx is NULL.
  * Remote   Operations that need further steps of the initiator advance.

@@ -1,12 +1,12 @@
-/* counter.h: counters, and triggered operations, which start when a counter reaches a threshold.
+/* counter.h: counters of completed operations, and triggered operations.
  *
- * A counter belongs to a context. When an operation of the context that names the counter in tern_opts.counter
- * completes, it adds 1 to the counter, or the number of its bytes if TERN_COUNT_BYTES is set. An operation that fails
- * adds 1 to the failures of the counter instead. An operation that names a counter in tern_opts.when is triggered: it
- * starts when the counter has reached tern_opts.threshold, or at once if the counter has already reached it. Every call
- * that takes tern_opts can be counted and triggered, including active messages (tern_am_request_with) and additions to
- * counters (tern_counter_add_with). If an operation has to follow the completion of a triggered operation, the
- * triggered operation must itself be counted.
+ * A triggered operation starts when a counter reaches a threshold. A counter belongs to a context. When an operation of
+ * the context that names the counter in tern_opts.counter completes, it adds 1 to the counter, or the number of its
+ * bytes if TERN_COUNT_BYTES is set. An operation that fails adds 1 to the failures of the counter instead. An operation
+ * that names a counter in tern_opts.when is triggered: it starts when the counter has reached tern_opts.threshold, or
+ * at once if the counter has already reached it. Every call that takes tern_opts can be counted and triggered,
+ * including active messages (tern_am_request_with) and additions to counters (tern_counter_add_with). If an operation
+ * has to follow the completion of a triggered operation, the triggered operation must itself be counted.
  *
  * Tern starts triggered operations inside the call that changes the counter, inside every call of the program that
  * makes progress on the context, and, while the program computes, in a thread of its own (unless the option
@@ -33,6 +33,7 @@
 
 TERN_BEGIN_DECLS
 
+/* A counter of completed operations, which can trigger others. tern_counter_create makes one. */
 typedef struct tern_counter tern_counter;
 
 /* Create a counter with the value 0.
@@ -41,9 +42,9 @@ typedef struct tern_counter tern_counter;
  *          TERN_ERR_NOMEM: there is not enough memory.
  * Remote   None.
  * Threads  Only the thread that uses ctx may call this function. */
-TERN_API tern_status tern_counter_new(tern_ctx *ctx, tern_counter **out);
+TERN_API tern_status tern_counter_create(tern_ctx *ctx, tern_counter **out);
 
-/* Free a counter, and cancel the operations that wait for it. tern_ctx_destroy and tern_finalize free the counters that
+/* Free a counter, and cancel the operations that wait for it. tern_ctx_free and tern_finalize free the counters that
  * remain.
  * Returns  TERN_OK: the counter is freed.
  *          TERN_ERR_STATE: outstanding operations name the counter in tern_opts.counter. The counter is unchanged.
@@ -71,7 +72,7 @@ TERN_API tern_status tern_counter_add(tern_counter *counter, uint64_t value);
 
 /* Add a value to a counter, with options. The addition happens when opts->when has reached opts->threshold, or at once
  * if opts->when is NULL. opts->event completes when the value has been added, and opts->counter counts the addition.
- * All counters belong to the same context. If opts is NULL, the call is tern_counter_add.
+ * All counters belong to the same context. If opts is NULL, no option is set, and the value is added at once.
  * Returns  TERN_OK: the value has been added, or will be added.
  *          TERN_AGAIN: TERN_IMMEDIATE is set, opts->when is NULL, and too many counted operations are waiting to start.
  *          TERN_ERR_ARG: counter is NULL, a flag is unknown or TERN_NOTIFY, an option that a flag needs is NULL, or the
@@ -95,8 +96,10 @@ TERN_API tern_status tern_counter_add_with(tern_counter *counter, uint64_t value
  * Threads  Any thread may call this function. */
 TERN_API tern_status tern_counter_read(const tern_counter *counter, uint64_t *value, uint64_t *failures);
 
-/* Make progress until a counter has reached a threshold or the deadline passes.
+/* Wait until a counter has reached a threshold. The call makes progress until the counter has reached the threshold or
+ * the deadline passes. With TERN_NOW, the call polls once.
  * Returns  TERN_OK: the counter has reached the threshold.
+ *          TERN_PENDING: the deadline is TERN_NOW, and the counter has not reached the threshold.
  *          TERN_ERR_TIMEOUT: the deadline passed first.
  *          TERN_ERR_STATE: an active message handler made the call, and the counter has not reached the threshold.
  *          TERN_ERR_ARG: counter is NULL.
@@ -106,9 +109,9 @@ TERN_API tern_status tern_counter_read(const tern_counter *counter, uint64_t *va
  * Threads  Only the thread that uses the context of the counter may call this function. */
 TERN_API tern_status tern_counter_wait(tern_counter *counter, uint64_t threshold, tern_deadline deadline);
 
-/* Get an event that completes when a counter has reached a threshold, so that the program can wait for it together with
- * other events. If an operation that the counter should have counted fails before that, the event fails with the error
- * of the operation.
+/* Get an event that completes when a counter reaches a threshold. With the event, the program can wait for the counter
+ * together with other events. If an operation that the counter should have counted fails before that, the event fails
+ * with the error of the operation.
  * Returns  TERN_OK: *event is filled.
  *          TERN_ERR_ARG: a pointer is NULL.
  *          TERN_ERR_NOMEM: there is not enough memory.
@@ -124,8 +127,8 @@ TERN_API tern_status tern_counter_event(tern_counter *counter, uint64_t threshol
  * Threads  Only the thread that uses the context of the counter may call this function. */
 TERN_API tern_status tern_counter_cancel(tern_counter *counter, size_t *cancelled);
 
-/* Cancel a triggered operation, given by its event, if it still waits for its counter. The operation never starts, no
- * counter counts it, and its events complete with TERN_ERR_CANCELLED.
+/* Cancel a triggered operation that still waits for its counter. event is the event of the operation. The operation
+ * never starts, no counter counts it, and its events complete with TERN_ERR_CANCELLED.
  * Returns  TERN_OK: the operation is cancelled.
  *          TERN_ERR_STATE: the operation has started or is complete. Nothing has changed.
  *          TERN_ERR_ARG: event is NULL, or not the event of a triggered operation.

@@ -4,10 +4,20 @@
  * number of a process is its rank. tern_init joins the job and tern_finalize leaves it. All other calls are made
  * between the two, unless their contract allows more.
  *
- * Blocking calls end in one of two ways if they do not succeed in time. Calls that wait for an event, a request, a
- * notification, a signal, a counter, a probe or a condition take a deadline, which is a point in time on the clock of
- * tern_clock. All other blocking calls (put, get, send, receive, quiet, barrier and so on) obey the time limit of their
- * context (tern_ctx_set_timeout) or, if they have no context, of the job (option TERN_TIMEOUT).
+ * Every blocking call can be limited in time, in one of two ways:
+ *
+ *   deadline     Calls that wait for events, requests, signals, counters, messages (tern_probe), mutexes
+ *                (tern_mutex_try) or a condition (tern_wait_until) take a deadline, which is a point in time on the
+ *                clock of tern_clock. With TERN_NOW they poll once, and return TERN_PENDING if there is nothing to
+ *                report
+ *   time limit   All other blocking calls (put, get, send, receive, quiet, barrier and so on) obey the time limit of
+ *                their context (tern_ctx_set_timeout) or, if they have no context, of the job (option TERN_TIMEOUT). By
+ *                default there is no limit
+ *
+ * A call whose deadline or time limit passes returns TERN_ERR_TIMEOUT.
+ *
+ * fork: a child process that the program creates with fork() must not call Tern. It has inherited the memory of the job
+ * but is not a rank; its calls return TERN_ERR_STATE. The child may call exec.
  */
 #ifndef TERN_JOB_H
 #define TERN_JOB_H
@@ -17,14 +27,16 @@
 
 TERN_BEGIN_DECLS
 
-/* A deadline: a point in time on the monotonic clock of tern_clock, in nanoseconds. */
+/* A point in time at which a wait gives up. It counts nanoseconds on the monotonic clock of tern_clock; TERN_NOW and
+ * TERN_FOREVER are deadlines, too. */
 typedef int64_t tern_deadline;
 
+/* Deadlines that are not points in time. */
 #define TERN_FOREVER INT64_MAX      /* a deadline that never passes: wait without limit */
-#define TERN_NOW ((tern_deadline)0) /* a deadline that has passed: poll once, do not wait */
+#define TERN_NOW ((tern_deadline)0) /* do not wait: poll once, and return TERN_PENDING if there is nothing */
 
-/* Join the job: find the other ranks, set up the links to them, and create TERN_WORLD. The call is collective over the
- * job. A process that was not started by a launcher is a job of one rank.
+/* Join the job. The call finds the other ranks, sets up the links to them, and creates TERN_WORLD. The call is
+ * collective over the job. A process that was not started by a launcher is a job of one rank.
  * Returns  TERN_OK: this process has joined the job.
  *          TERN_ERR_STATE: the process has called tern_init before. A process can join a job once.
  *          TERN_ERR_BOOT: the information from the launcher is missing, damaged or of another version.
@@ -39,11 +51,11 @@ typedef int64_t tern_deadline;
  * Threads  One thread may call this function, once in the life of the process. */
 TERN_API tern_status tern_init(void);
 
-/* Leave the job: complete all operations, wait for the other ranks, and release all memory. Tern frees the regions and
- * contexts that the program has not freed. Active messages that were sent before are handled before their target
- * leaves. Tagged messages that this rank has sent can be received until their receiver calls tern_finalize. This rank
- * receives no more messages: a send to this rank that waits for its receiver ends with TERN_ERR_PEER. Operations that
- * still wait for a counter do not start. The call is collective over the job.
+/* Leave the job. The call completes all operations, waits for the other ranks, and releases all memory. Tern frees the
+ * regions and contexts that the program has not freed. Active messages that were sent before are handled before their
+ * target leaves. Tagged messages that this rank has sent can be received until their receiver calls tern_finalize. This
+ * rank receives no more messages: a send to this rank that waits for its receiver ends with TERN_ERR_PEER. Operations
+ * that still wait for a counter do not start. The call is collective over the job.
  * Returns  TERN_OK: this process has left the job.
  *          TERN_ERR_STATE: Tern is not initialized or already finalized, or an active message handler made the call.
  *          TERN_ERR_TIMEOUT: a rank did not call within the time that the option TERN_TIMEOUT sets. This process has
@@ -65,10 +77,10 @@ TERN_API int tern_rank(void);
  * Threads  Any thread may call this function. */
 TERN_API int tern_size(void);
 
-/* Check whether a rank of the job is alive, as far as this process knows. Tern learns of a death within a second. After
- * an operation has returned TERN_ERR_PEER because the rank died, this call also returns TERN_ERR_PEER; if the launcher
- * has not yet confirmed the death, the call waits up to three seconds for the confirmation. An operation also returns
- * TERN_ERR_PEER if the connection to the rank is broken; in that case the rank may be alive.
+/* Check whether a rank of the job is alive. The answer is what this process knows. Tern learns of a death within a
+ * second. After an operation has returned TERN_ERR_PEER because the rank died, this call also returns TERN_ERR_PEER; if
+ * the launcher has not yet confirmed the death, the call waits up to three seconds for the confirmation. An operation
+ * also returns TERN_ERR_PEER if the connection to the rank is broken; in that case the rank may be alive.
  * Returns  TERN_OK: the rank is alive.
  *          TERN_ERR_PEER: the rank has died.
  *          TERN_ERR_RANGE: the job has no such rank.

@@ -24,11 +24,12 @@
 
 TERN_BEGIN_DECLS
 
+/* A set of mutexes at the ranks of a team. tern_mutex_create makes one. */
 typedef struct tern_mutexes tern_mutexes;
 
-/* Create a set of mutexes, with count free mutexes at each rank of the context's team. The call is collective over the
- * team, and all ranks pass the same count. Each mutex needs 64 bytes at its rank, plus 16 to 32 bytes for each rank of
- * the team.
+/* Create a set of mutexes at each rank of a team. The set has count free mutexes at each rank of the context's team.
+ * The call is collective over the team, and all ranks pass the same count. Each mutex needs 64 bytes at its rank, plus
+ * 16 to 32 bytes for each rank of the team.
  * Returns  TERN_OK: *out is the set. All ranks return TERN_OK.
  *          TERN_ERR_ARG: a pointer is NULL, count is 0, or ranks passed different counts.
  *          TERN_ERR_NOMEM: there is not enough memory.
@@ -54,9 +55,10 @@ TERN_API tern_status tern_mutex_create(tern_ctx *ctx, uint64_t count, tern_mutex
  *          TERN_ERR_TIMEOUT: a rank did not call within the time that the option TERN_TIMEOUT sets. The set remains.
  * Remote   When the call returns, no rank uses the set any more.
  * Threads  Any thread may call this function. A rank may make one collective call per team at a time. */
-TERN_API tern_status tern_mutex_destroy(tern_mutexes *mutexes);
+TERN_API tern_status tern_mutex_free(tern_mutexes *mutexes);
 
-/* Lock mutex index of rank for the context, and wait for it within the context's time limit.
+/* Lock a mutex, and wait for it within the time limit. The call locks mutex index of rank for the context, and waits
+ * for it within the context's time limit.
  * Returns  TERN_OK: the context holds the mutex.
  *          TERN_ERR_RANGE: rank is not in the context's team, or the set has no mutex index at rank.
  *          TERN_ERR_ARG: a pointer is NULL.
@@ -73,10 +75,10 @@ TERN_API tern_status tern_mutex_destroy(tern_mutexes *mutexes);
  * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_mutex_lock(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint64_t index);
 
-/* Lock mutex index of rank for the context, and wait for it until a deadline. With TERN_NOW, the call does not join the
- * queue of the mutex.
+/* Lock a mutex, and wait for it until a deadline. The call locks mutex index of rank for the context. With TERN_NOW,
+ * the call does not join the queue of the mutex.
  * Returns  TERN_OK: the context holds the mutex.
- *          TERN_AGAIN: the deadline is TERN_NOW, and the mutex is not free.
+ *          TERN_PENDING: the deadline is TERN_NOW, and the mutex is not free.
  *          TERN_ERR_RANGE: rank is not in the context's team, or the set has no mutex index at rank.
  *          TERN_ERR_ARG: a pointer is NULL.
  *          TERN_ERR_STATE: the context already holds the mutex, or the call would have to wait in an active message
@@ -86,15 +88,15 @@ TERN_API tern_status tern_mutex_lock(tern_ctx *ctx, tern_mutexes *mutexes, int r
  *            rank.
  *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
  *          TERN_ERR_LINK: the transport failed.
- *          After TERN_AGAIN and after an error, the context does not wait for the mutex.
+ *          After TERN_PENDING and after an error, the context does not wait for the mutex.
  * Remote   When the call returns TERN_OK, everything that the previous holder did before it unlocked the mutex is
  *          visible. The rank of the mutex does not have to call Tern.
  * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_mutex_try(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint64_t index,
                                     tern_deadline deadline);
 
-/* Complete the outstanding operations of the context, and unlock mutex index of rank. The next context in the queue
- * gets the mutex.
+/* Unlock a mutex. The call first completes the outstanding operations of the context, and then unlocks mutex index of
+ * rank. The next context in the queue gets the mutex.
  * Returns  TERN_OK: the context no longer holds the mutex.
  *          TERN_ERR_STATE: the context does not hold the mutex, or the call would have to wait in an active message
  *            handler. Nothing has changed.

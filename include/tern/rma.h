@@ -27,96 +27,66 @@
 #include <stdint.h>
 #include <tern/context.h>
 #include <tern/event.h>
+#include <tern/inline.h>
 #include <tern/region.h>
 #include <tern/status.h>
 
 TERN_BEGIN_DECLS
 
-/* Copies longer than TERN_COPY_PIECE and not longer than TERN_COPY_WHOLE bytes are made in pieces of TERN_COPY_PIECE
- * bytes. For such lengths, C libraries switch to a string instruction, whose start-up time exceeds the time of copying
- * the same bytes with vector moves while they fit into the first-level cache (docs/benchmarks.md). */
-#define TERN_COPY_PIECE 2048u
-#define TERN_COPY_WHOLE 16384u
-
+/* Flags in tern_opts. */
 #define TERN_IMMEDIATE 0x1u    /* if resources are exhausted, return TERN_AGAIN and start nothing instead of waiting */
 #define TERN_WANT_EVENT 0x2u   /* tern_opts.event must not be NULL */
 #define TERN_NOTIFY 0x10u      /* notify the target, with tern_opts.tag, when the operation is complete: see notify.h */
 #define TERN_COUNT_BYTES 0x20u /* tern_opts.counter counts the bytes of the operation: see counter.h */
 
+struct tern_acc_args;
 struct tern_counter;
+struct tern_signal;
 
-/* Options of the _with calls. Fields that are not used are 0 or NULL. */
+/* Options of the _with calls. The options qualify an operation: how it completes, what it does beside the transfer, and
+ * when it starts. Create the options with TERN_OPTS or TERN_OPTS_INIT, which set
+ * size. Fields that are not used are 0 or NULL. */
 typedef struct tern_opts {
+    uint32_t    size;  /* sizeof(tern_opts), so that later versions can add fields */
     uint32_t    flags; /* TERN_IMMEDIATE, TERN_WANT_EVENT, TERN_NOTIFY, TERN_COUNT_BYTES */
     tern_event *local; /* receives the event of local completion: the source of a put may be modified. May be NULL */
     tern_event *event; /* receives the event of completion. NULL: the next tern_quiet completes the operation */
-    uint32_t    tag;   /* tag of the notification that TERN_NOTIFY requests */
-    struct tern_counter *counter; /* counter that the operation increments on completion, or NULL: see counter.h */
-    struct tern_counter *when;    /* the operation starts when this counter reaches threshold. NULL: at once */
-    uint64_t             threshold;
+    struct tern_counter      *counter; /* counter that the operation increments on completion, or NULL: see counter.h */
+    struct tern_counter      *when;    /* the operation starts when this counter reaches threshold. NULL: at once */
+    uint64_t                  threshold; /* for when */
+    const struct tern_signal *signal;    /* signal to update at the target behind a put, or NULL: see signal.h */
+    const struct tern_acc_args *acc;     /* what an accumulate computes: see acc.h. NULL for all other operations */
+    const char *call;     /* name of the call in error texts and stall reports. NULL: the name of the Tern call */
+    uint32_t    tag;      /* tag of the notification that TERN_NOTIFY requests */
+    uint32_t    reserved; /* 0 */
 } tern_opts;
 
-/* Values of any alignment. On the machines that Tern supports, an aligned value is stored and loaded by one
- * instruction. */
-typedef uint8_t  tern_any_u8 __attribute__((may_alias));
-typedef uint16_t tern_any_u16 __attribute__((may_alias, aligned(1)));
-typedef uint32_t tern_any_u32 __attribute__((may_alias, aligned(1)));
-typedef uint64_t tern_any_u64 __attribute__((may_alias, aligned(1)));
-typedef uint8_t  tern_any_block __attribute__((vector_size(16), may_alias, aligned(1)));
+/* Options without any field set, as an initializer or in an assignment. */
+#define TERN_OPTS_INIT TERN_SIZED(tern_opts)
 
-/* Announce that len bytes of memory at addr, which transfers have used as source or destination, are about to be
- * returned to the system. A program has to do this only if the option TERN_OFI_CACHE allows Tern to keep such memory
- * registered with the network. Otherwise the call has no effect. It never affects the memory of regions.
+/* Options with the given fields set, in C: &TERN_OPTS(.flags = TERN_NOTIFY, .tag = 7, .event = &event). */
+#ifndef __cplusplus
+#define TERN_OPTS(...) ((tern_opts){ .size = sizeof(tern_opts), __VA_ARGS__ })
+#endif
+
+/* Announce that memory used by transfers will be unmapped. The call announces that len bytes of memory at addr, which
+ * transfers have used as source or destination, are about to be returned to the system. A program has to do this only
+ * if the option TERN_OFI_CACHE allows Tern to keep such memory registered with the network. Otherwise the call has no
+ * effect. It never affects the memory of regions.
  * Returns  TERN_OK: Tern no longer uses any registration of the memory.
  *          TERN_ERR_STATE: the call was made before tern_init or after tern_finalize.
  * Remote   None.
  * Threads  Any thread may call this function. No transfer from or to the memory may be outstanding. */
-TERN_API tern_status tern_forget(const void *addr, size_t len);
+TERN_API tern_status tern_cache_invalidate(const void *addr, size_t len);
 
-/* Out-of-line part of tern_put. Programs call tern_put. Copy len bytes from src to byte offset of rank's part of
- * region.
- * Returns  TERN_OK: the put is complete.
- *          TERN_ERR_ARG: ctx or region is NULL, or src is NULL and len is not 0; nothing was written.
- *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part; nothing was
- *            written.
- *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
- *          TERN_ERR_TIMEOUT: the context's time limit passed. Part of the data may have been written, and Tern may
- *            still read src until tern_quiet returns.
- *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
- *            Part of the data may have been written.
- *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
- *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
- * Remote   When the call returns, the data is visible to all ranks. The target does not have to call Tern for the
- *          operation to complete.
- * Threads  Only the thread that uses ctx may call this function. */
-TERN_API tern_status tern_put_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
-                                  size_t len);
-
-/* Out-of-line part of tern_get. Programs call tern_get. Copy len bytes from byte offset of rank's part of region to
- * dst.
- * Returns  TERN_OK: the data is in dst.
- *          TERN_ERR_ARG: ctx or region is NULL, or dst is NULL and len is not 0; dst is unchanged.
- *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part; nothing was read.
- *          TERN_ERR_PEER: rank has died, or the connection to it is broken. If rank died during the call, the content
- *            of dst is undefined.
- *          TERN_ERR_TIMEOUT: the context's time limit passed. The content of dst is undefined, and Tern may still write
- *            to dst until tern_quiet returns.
- *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
- *            The content of dst is undefined.
- *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
- *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
- * Remote   None. The target does not notice a get and does not have to call Tern.
- * Threads  Only the thread that uses ctx may call this function. */
-TERN_API tern_status tern_get_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst, size_t len);
-
-/* Start copying len bytes from src to byte offset of rank's part of region, with options. If opts is NULL, the call is
- * tern_put_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The caller
- * must not modify src until opts->local or opts->event completes, or until tern_quiet returns.
+/* Start a put, with options. The call starts copying len bytes from src to byte offset of rank's part of region. If
+ * opts is NULL, no option is set, and the next tern_quiet on ctx completes the operation. Unless TERN_IMMEDIATE is set,
+ * the call waits until there are resources for the operation. The caller must not modify src until opts->local or
+ * opts->event completes, or until tern_quiet returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
- *          TERN_ERR_ARG: ctx or region is NULL, src is NULL and len is not 0, a flag is unknown, TERN_WANT_EVENT is set
- *            and opts->event is NULL, TERN_COUNT_BYTES is set and opts->counter is NULL, or a counter belongs to
- *            another context.
+ *          TERN_ERR_ARG: ctx or region is NULL, src is NULL and len is not 0, a field of opts is
+ *            invalid (see tern_opts), or a counter belongs to another context.
  *          TERN_ERR_RANGE: rank is not in the context's team, offset and len exceed rank's part, or TERN_NOTIFY is set
  *            and rank is not in the region's team.
  *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
@@ -133,15 +103,14 @@ TERN_API tern_status tern_get_far(tern_ctx *ctx, tern_region *region, int rank, 
 TERN_API tern_status tern_put_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                    size_t len, const tern_opts *opts);
 
-/* Start copying len bytes from byte offset of rank's part of region to dst, with options. If opts is NULL, the call is
- * tern_get_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The content
- * of dst is undefined until opts->event completes or tern_quiet returns. opts->local completes at the same time as
- * opts->event.
+/* Start a get, with options. The call starts copying len bytes from byte offset of rank's part of region to dst. If
+ * opts is NULL, no option is set, and the next tern_quiet on ctx completes the operation. Unless TERN_IMMEDIATE is set,
+ * the call waits until there are resources for the operation. The content of dst is undefined until opts->event
+ * completes or tern_quiet returns. opts->local completes at the same time as opts->event.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
- *          TERN_ERR_ARG: ctx or region is NULL, dst is NULL and len is not 0, a flag is unknown, TERN_WANT_EVENT is set
- *            and opts->event is NULL, TERN_COUNT_BYTES is set and opts->counter is NULL, or a counter belongs to
- *            another context.
+ *          TERN_ERR_ARG: ctx or region is NULL, dst is NULL and len is not 0, a field of opts is
+ *            invalid (see tern_opts), or a counter belongs to another context.
  *          TERN_ERR_RANGE: rank is not in the context's team, offset and len exceed rank's part, or TERN_NOTIFY is set
  *            and rank is not in the region's team.
  *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
@@ -158,12 +127,14 @@ TERN_API tern_status tern_put_with(tern_ctx *ctx, tern_region *region, int rank,
 TERN_API tern_status tern_get_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst, size_t len,
                                    const tern_opts *opts);
 
-/* Find the address at which this process can load and store len bytes at byte offset of rank's part of region. The
- * inlined calls use this function. An empty part, and the part of a rank that has died, have a reach of 0, so that the
- * comparison of offset with reach fails for them.
- * Returns  The address. NULL: the bytes must be accessed through the library, or an argument is invalid.
+/* Find the address at which this process can access remote bytes. The call finds the address of len bytes at byte
+ * offset of rank's part of region, with the checks of a put, so that a layer above Tern can access them with its
+ * own instructions. Accesses through the address are ordinary accesses to shared memory, which the caller orders. The
+ * address is valid until the region is freed.
+ * Returns  The address. NULL: the bytes must be accessed through the library, an argument is invalid, the rank has
+ *            died, or a strict context must first complete earlier operations.
  * Remote   None.
- * Threads  Only the thread that uses ctx may call this function. */
+ * Threads  Only the thread that uses ctx may call this function; on a relaxed context, any thread. */
 TERN_INLINE unsigned char *tern_direct(const tern_ctx *ctx, const tern_region *region, int rank, uint64_t offset,
                                        uint64_t len)
 {
@@ -181,15 +152,9 @@ TERN_INLINE unsigned char *tern_direct(const tern_ctx *ctx, const tern_region *r
     return part->base + offset;
 }
 
-/* Out-of-line part of tern_copy, for lengths between TERN_COPY_PIECE and TERN_COPY_WHOLE. Programs call tern_copy. Copy
- * len bytes from from to to; the two areas may overlap.
- * Returns  Nothing.
- * Remote   None.
- * Threads  Any thread may call this function, even before tern_init. */
-TERN_API void tern_copy_pieces(void *to, const void *from, size_t len);
-
-/* Copy len bytes from from to to; the two areas may overlap. If len is a constant between 17 and 64, the copy becomes a
- * few vector moves, which compilers do not generate for memmove with more than 16 bytes.
+/* Copy memory within this process. The call copies len bytes from from to to, either of which may be an address that
+ * tern_direct returned; the two areas may overlap. If len is a constant between 17 and 64, the copy becomes a few
+ * vector moves, which compilers do not generate for memmove with more than 16 bytes.
  * Returns  Nothing.
  * Remote   None.
  * Threads  Any thread may call this function, even before tern_init. */
@@ -213,13 +178,14 @@ TERN_INLINE void tern_copy(void *to, const void *from, size_t len)
         *(tern_any_block *)(void *)(t + len - 32) = c;
         *(tern_any_block *)(void *)(t + len - 16) = d;
     } else if (TERN_UNLIKELY(len > TERN_COPY_PIECE && len <= TERN_COPY_WHOLE)) {
-        tern_copy_pieces(to, from, len);
+        tern_inline_copy(to, from, len);
     } else {
         __builtin_memmove(to, from, len);
     }
 }
 
-/* Copy len bytes from src to byte offset of rank's part of region. When the call returns, the caller may modify src.
+/* Copy local memory to a rank's part of a region. The call copies len bytes from src to byte offset of rank's part of
+ * region. When the call returns, the caller may modify src.
  * Returns  TERN_OK: the put is complete.
  *          TERN_ERR_ARG: ctx or region is NULL, or src is NULL and len is not 0; nothing was written.
  *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part; nothing was
@@ -241,17 +207,18 @@ TERN_INLINE tern_status tern_put(tern_ctx *ctx, tern_region *region, int rank, u
     unsigned char *to = tern_direct(ctx, region, rank, offset, len);
 
     if (TERN_UNLIKELY(to == NULL || src == NULL))
-        return tern_put_far(ctx, region, rank, offset, src, len);
+        return tern_inline_put(ctx, region, rank, offset, src, len, "tern_put");
     /* release: earlier writes of this thread are visible before the data. Pairs with the acquire fence of a get, or
      * with any other acquire of a rank that reads the data. */
-    __atomic_thread_fence(__ATOMIC_RELEASE);
+    tern_inline_release();
     tern_copy(to, src, len);
     /* release: the data is visible before later writes of this thread. Pairs with the same acquires. */
-    __atomic_thread_fence(__ATOMIC_RELEASE);
+    tern_inline_release();
     return TERN_OK;
 }
 
-/* Copy len bytes from byte offset of rank's part of region to dst.
+/* Copy a rank's part of a region to local memory. The call copies len bytes from byte offset of rank's part of region
+ * to dst.
  * Returns  TERN_OK: the data is in dst.
  *          TERN_ERR_ARG: ctx or region is NULL, or dst is NULL and len is not 0; dst is unchanged.
  *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part; nothing was read.
@@ -271,17 +238,17 @@ TERN_INLINE tern_status tern_get(tern_ctx *ctx, tern_region *region, int rank, u
     const unsigned char *from = tern_direct(ctx, region, rank, offset, len);
 
     if (TERN_UNLIKELY(from == NULL || dst == NULL))
-        return tern_get_far(ctx, region, rank, offset, dst, len);
+        return tern_inline_get(ctx, region, rank, offset, dst, len, "tern_get");
     tern_copy(dst, from, len);
     /* acquire: the data is read before later reads and writes of this thread. Pairs with the release fences of
      * tern_put. */
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    tern_inline_acquire();
     return TERN_OK;
 }
 
-/* Start copying len bytes from src to byte offset of rank's part of region, and fill *event. The call does not wait for
- * the transfer, but waits for resources if they are exhausted. The caller must not modify src until the event
- * completes.
+/* Start a put, and fill an event. The call starts copying len bytes from src to byte offset of rank's part of region.
+ * *event completes with the put. The call does not wait for the transfer, but waits for resources if they are
+ * exhausted. The caller must not modify src until the event completes.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx, region or event is NULL, or src is NULL and len is not 0.
  *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part.
@@ -301,20 +268,24 @@ TERN_INLINE tern_status tern_put_nb(tern_ctx *ctx, tern_region *region, int rank
     unsigned char *to = tern_direct(ctx, region, rank, offset, len);
 
     if (TERN_UNLIKELY(to == NULL || src == NULL || event == NULL)) {
-        tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
+        tern_opts opts = TERN_OPTS_INIT;
+
+        opts.flags = TERN_WANT_EVENT;
+        opts.event = event;
+        opts.call = "tern_put_nb";
         return tern_put_with(ctx, region, rank, offset, src, len, &opts);
     }
     /* The same fences as in tern_put: the event is complete when the call returns. */
-    __atomic_thread_fence(__ATOMIC_RELEASE);
+    tern_inline_release();
     tern_copy(to, src, len);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
+    tern_inline_release();
     event->pending = NULL;
     return TERN_OK;
 }
 
-/* Start copying len bytes from byte offset of rank's part of region to dst, and fill *event. The call does not wait for
- * the transfer, but waits for resources if they are exhausted. The content of dst is undefined until the event
- * completes.
+/* Start a get, and fill an event. The call starts copying len bytes from byte offset of rank's part of region to dst.
+ * *event completes with the get. The call does not wait for the transfer, but waits for resources if they are
+ * exhausted. The content of dst is undefined until the event completes.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx, region or event is NULL, or dst is NULL and len is not 0.
  *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part.
@@ -333,18 +304,23 @@ TERN_INLINE tern_status tern_get_nb(tern_ctx *ctx, tern_region *region, int rank
     const unsigned char *from = tern_direct(ctx, region, rank, offset, len);
 
     if (TERN_UNLIKELY(from == NULL || dst == NULL || event == NULL)) {
-        tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
+        tern_opts opts = TERN_OPTS_INIT;
+
+        opts.flags = TERN_WANT_EVENT;
+        opts.event = event;
+        opts.call = "tern_get_nb";
         return tern_get_with(ctx, region, rank, offset, dst, len, &opts);
     }
     tern_copy(dst, from, len);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* as in tern_get: the event is complete on return */
+    tern_inline_acquire(); /* as in tern_get: the event is complete on return */
     event->pending = NULL;
     return TERN_OK;
 }
 
-/* Start copying len bytes from src to byte offset of rank's part of region. The next tern_quiet on ctx completes the
- * put, and reports an error that occurs after the start. The call does not wait for the transfer, but waits for
- * resources if they are exhausted. The caller must not modify src until tern_quiet returns.
+/* Start a put, which the next tern_quiet completes. The call starts copying len bytes from src to byte offset of rank's
+ * part of region. The next tern_quiet on ctx completes the put, and reports an error that occurs after the start. The
+ * call does not wait for the transfer, but waits for resources if they are exhausted. The caller must not modify src
+ * until tern_quiet returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx or region is NULL, or src is NULL and len is not 0.
  *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part.
@@ -366,14 +342,15 @@ TERN_INLINE tern_status tern_put_nbi(tern_ctx *ctx, tern_region *region, int ran
     if (TERN_UNLIKELY(to == NULL || src == NULL))
         return tern_put_with(ctx, region, rank, offset, src, len, NULL);
     /* release: orders earlier puts of a strict context before this one. tern_quiet orders the end of this put. */
-    __atomic_thread_fence(__ATOMIC_RELEASE);
+    tern_inline_release();
     tern_copy(to, src, len);
     return TERN_OK;
 }
 
-/* Start copying len bytes from byte offset of rank's part of region to dst. The next tern_quiet on ctx completes the
- * get, and reports an error that occurs after the start. The call does not wait for the transfer, but waits for
- * resources if they are exhausted. The content of dst is undefined until tern_quiet returns.
+/* Start a get, which the next tern_quiet completes. The call starts copying len bytes from byte offset of rank's part
+ * of region to dst. The next tern_quiet on ctx completes the get, and reports an error that occurs after the start. The
+ * call does not wait for the transfer, but waits for resources if they are exhausted. The content of dst is undefined
+ * until tern_quiet returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx or region is NULL, or dst is NULL and len is not 0.
  *          TERN_ERR_RANGE: rank is not in the context's team, or offset and len exceed rank's part.
@@ -394,220 +371,7 @@ TERN_INLINE tern_status tern_get_nbi(tern_ctx *ctx, tern_region *region, int ran
     if (TERN_UNLIKELY(from == NULL || dst == NULL))
         return tern_get_with(ctx, region, rank, offset, dst, len, NULL);
     tern_copy(dst, from, len);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* orders earlier gets of a strict context before later ones */
-    return TERN_OK;
-}
-
-/* Store a value of 1 byte at byte offset of rank's part of region.
- * Returns  TERN_OK: the put is complete.
- *          TERN_ERR_ARG: ctx or region is NULL.
- *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; nothing was
- *            written.
- *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
- *          TERN_ERR_TIMEOUT: the context's time limit passed. The value may be written until tern_quiet returns.
- *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
- *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
- *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
- * Remote   When the call returns, the value is visible to all ranks. The target does not have to call Tern for the
- *          operation to complete.
- * Threads  Only the thread that uses ctx may call this function. */
-TERN_INLINE tern_status tern_put_u8(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, uint8_t value)
-{
-    unsigned char *to = tern_direct(ctx, region, rank, offset, sizeof(value));
-
-    if (TERN_UNLIKELY(to == NULL)) {
-        uint8_t copy = value; /* so that value itself can stay in a register */
-        return tern_put_far(ctx, region, rank, offset, &copy, sizeof(copy));
-    }
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* as in tern_put */
-    *(volatile tern_any_u8 *)(void *)to = value;
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* as in tern_put */
-    return TERN_OK;
-}
-
-/* Load a value of 1 byte from byte offset of rank's part of region into *value.
- * Returns  TERN_OK: the value is in *value.
- *          TERN_ERR_ARG: ctx, region or value is NULL.
- *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; *value is
- *            unchanged.
- *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
- *          TERN_ERR_TIMEOUT: the context's time limit passed. *value is undefined, and may change until tern_quiet
- *            returns.
- *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
- *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
- *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
- * Remote   None. The target does not notice a get and does not have to call Tern.
- * Threads  Only the thread that uses ctx may call this function. */
-TERN_INLINE tern_status tern_get_u8(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, uint8_t *value)
-{
-    const unsigned char *from = tern_direct(ctx, region, rank, offset, sizeof(*value));
-
-    if (TERN_UNLIKELY(from == NULL || value == NULL))
-        return tern_get_far(ctx, region, rank, offset, value, sizeof(*value));
-    *value = *(const volatile tern_any_u8 *)(const void *)from;
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* as in tern_get */
-    return TERN_OK;
-}
-
-/* Store a value of 2 bytes at byte offset of rank's part of region. If the address is a multiple of 2, ranks on the
- * same node see either the old or the new value, never a mixture.
- * Returns  TERN_OK: the put is complete.
- *          TERN_ERR_ARG: ctx or region is NULL.
- *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; nothing was
- *            written.
- *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
- *          TERN_ERR_TIMEOUT: the context's time limit passed. The value may be written until tern_quiet returns.
- *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
- *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
- *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
- * Remote   When the call returns, the value is visible to all ranks. The target does not have to call Tern for the
- *          operation to complete.
- * Threads  Only the thread that uses ctx may call this function. */
-TERN_INLINE tern_status tern_put_u16(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, uint16_t value)
-{
-    unsigned char *to = tern_direct(ctx, region, rank, offset, sizeof(value));
-
-    if (TERN_UNLIKELY(to == NULL)) {
-        uint16_t copy = value; /* so that value itself can stay in a register */
-        return tern_put_far(ctx, region, rank, offset, &copy, sizeof(copy));
-    }
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* as in tern_put */
-    *(volatile tern_any_u16 *)(void *)to = value;
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* as in tern_put */
-    return TERN_OK;
-}
-
-/* Load a value of 2 bytes from byte offset of rank's part of region into *value. If the address is a multiple of 2, and
- * ranks on the same node store the value with tern_put_u16, the call returns a value that one of them stored, never a
- * mixture.
- * Returns  TERN_OK: the value is in *value.
- *          TERN_ERR_ARG: ctx, region or value is NULL.
- *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; *value is
- *            unchanged.
- *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
- *          TERN_ERR_TIMEOUT: the context's time limit passed. *value is undefined, and may change until tern_quiet
- *            returns.
- *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
- *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
- *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
- * Remote   None. The target does not notice a get and does not have to call Tern.
- * Threads  Only the thread that uses ctx may call this function. */
-TERN_INLINE tern_status tern_get_u16(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, uint16_t *value)
-{
-    const unsigned char *from = tern_direct(ctx, region, rank, offset, sizeof(*value));
-
-    if (TERN_UNLIKELY(from == NULL || value == NULL))
-        return tern_get_far(ctx, region, rank, offset, value, sizeof(*value));
-    *value = *(const volatile tern_any_u16 *)(const void *)from;
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* as in tern_get */
-    return TERN_OK;
-}
-
-/* Store a value of 4 bytes at byte offset of rank's part of region. If the address is a multiple of 4, ranks on the
- * same node see either the old or the new value, never a mixture.
- * Returns  TERN_OK: the put is complete.
- *          TERN_ERR_ARG: ctx or region is NULL.
- *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; nothing was
- *            written.
- *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
- *          TERN_ERR_TIMEOUT: the context's time limit passed. The value may be written until tern_quiet returns.
- *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
- *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
- *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
- * Remote   When the call returns, the value is visible to all ranks. The target does not have to call Tern for the
- *          operation to complete.
- * Threads  Only the thread that uses ctx may call this function. */
-TERN_INLINE tern_status tern_put_u32(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, uint32_t value)
-{
-    unsigned char *to = tern_direct(ctx, region, rank, offset, sizeof(value));
-
-    if (TERN_UNLIKELY(to == NULL)) {
-        uint32_t copy = value; /* so that value itself can stay in a register */
-        return tern_put_far(ctx, region, rank, offset, &copy, sizeof(copy));
-    }
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* as in tern_put */
-    *(volatile tern_any_u32 *)(void *)to = value;
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* as in tern_put */
-    return TERN_OK;
-}
-
-/* Load a value of 4 bytes from byte offset of rank's part of region into *value. If the address is a multiple of 4, and
- * ranks on the same node store the value with tern_put_u32, the call returns a value that one of them stored, never a
- * mixture.
- * Returns  TERN_OK: the value is in *value.
- *          TERN_ERR_ARG: ctx, region or value is NULL.
- *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; *value is
- *            unchanged.
- *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
- *          TERN_ERR_TIMEOUT: the context's time limit passed. *value is undefined, and may change until tern_quiet
- *            returns.
- *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
- *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
- *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
- * Remote   None. The target does not notice a get and does not have to call Tern.
- * Threads  Only the thread that uses ctx may call this function. */
-TERN_INLINE tern_status tern_get_u32(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, uint32_t *value)
-{
-    const unsigned char *from = tern_direct(ctx, region, rank, offset, sizeof(*value));
-
-    if (TERN_UNLIKELY(from == NULL || value == NULL))
-        return tern_get_far(ctx, region, rank, offset, value, sizeof(*value));
-    *value = *(const volatile tern_any_u32 *)(const void *)from;
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* as in tern_get */
-    return TERN_OK;
-}
-
-/* Store a value of 8 bytes at byte offset of rank's part of region. If the address is a multiple of 8, ranks on the
- * same node see either the old or the new value, never a mixture.
- * Returns  TERN_OK: the put is complete.
- *          TERN_ERR_ARG: ctx or region is NULL.
- *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; nothing was
- *            written.
- *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
- *          TERN_ERR_TIMEOUT: the context's time limit passed. The value may be written until tern_quiet returns.
- *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
- *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
- *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
- * Remote   When the call returns, the value is visible to all ranks. The target does not have to call Tern for the
- *          operation to complete.
- * Threads  Only the thread that uses ctx may call this function. */
-TERN_INLINE tern_status tern_put_u64(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, uint64_t value)
-{
-    unsigned char *to = tern_direct(ctx, region, rank, offset, sizeof(value));
-
-    if (TERN_UNLIKELY(to == NULL)) {
-        uint64_t copy = value; /* so that value itself can stay in a register */
-        return tern_put_far(ctx, region, rank, offset, &copy, sizeof(copy));
-    }
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* as in tern_put */
-    *(volatile tern_any_u64 *)(void *)to = value;
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* as in tern_put */
-    return TERN_OK;
-}
-
-/* Load a value of 8 bytes from byte offset of rank's part of region into *value. If the address is a multiple of 8, and
- * ranks on the same node store the value with tern_put_u64, the call returns a value that one of them stored, never a
- * mixture.
- * Returns  TERN_OK: the value is in *value.
- *          TERN_ERR_ARG: ctx, region or value is NULL.
- *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; *value is
- *            unchanged.
- *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
- *          TERN_ERR_TIMEOUT: the context's time limit passed. *value is undefined, and may change until tern_quiet
- *            returns.
- *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
- *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
- *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
- * Remote   None. The target does not notice a get and does not have to call Tern.
- * Threads  Only the thread that uses ctx may call this function. */
-TERN_INLINE tern_status tern_get_u64(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, uint64_t *value)
-{
-    const unsigned char *from = tern_direct(ctx, region, rank, offset, sizeof(*value));
-
-    if (TERN_UNLIKELY(from == NULL || value == NULL))
-        return tern_get_far(ctx, region, rank, offset, value, sizeof(*value));
-    *value = *(const volatile tern_any_u64 *)(const void *)from;
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* as in tern_get */
+    tern_inline_acquire(); /* orders earlier gets of a strict context before later ones */
     return TERN_OK;
 }
 

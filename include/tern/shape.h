@@ -1,4 +1,4 @@
-/* shape.h: put and get of data that is not contiguous: vector, indexed and strided.
+/* shape.h: put and get of noncontiguous data: vector, indexed, strided.
  *
  * Three descriptions tell which bytes go where:
  *
@@ -31,41 +31,49 @@
 
 TERN_BEGIN_DECLS
 
+/* Limits of noncontiguous transfers. */
 #define TERN_STRIDED_DIMS 64      /* maximum number of dimensions of a box */
 #define TERN_OVERLAP_PIECES 65536 /* number of pieces up to which a debug build detects overlap */
 
 /* A piece of local memory. Puts and accumulates without fetch only read it. */
 typedef struct tern_piece {
-    void  *addr;
-    size_t len;
+    void  *addr; /* first byte */
+    size_t len;  /* length in bytes */
 } tern_piece;
 
-/* A piece of a rank's part of a region: offset and length in bytes. */
+/* A piece of a rank's part of a region. */
 typedef struct tern_extent {
-    uint64_t offset, len;
+    uint64_t offset, len; /* in bytes */
 } tern_extent;
 
-/* Lists of pieces on both sides. The two lists have the same total length. */
+/* A vector transfer: lists of pieces on both sides. Create it with TERN_VECTOR or TERN_VECTOR_INIT, which set size. The
+ * two lists have the same total length. */
 typedef struct tern_vector {
-    size_t             local_count;
-    const tern_piece  *local; /* [local_count] */
-    size_t             remote_count;
-    const tern_extent *remote; /* [remote_count] */
+    uint32_t           size;         /* sizeof(tern_vector), so that later versions can add fields */
+    uint32_t           reserved;     /* 0 */
+    size_t             local_count;  /* number of pieces of local memory */
+    const tern_piece  *local;        /* [local_count] */
+    size_t             remote_count; /* number of pieces of the part */
+    const tern_extent *remote;       /* [remote_count] */
 } tern_vector;
 
-/* Pieces of equal length on each side. Count times length is the same on both sides. */
+/* An indexed transfer: pieces of equal length. Create it with TERN_INDEXED or TERN_INDEXED_INIT, which set size. Count
+ * times length is the same on both sides. */
 typedef struct tern_indexed {
-    size_t          local_count, local_len;
+    uint32_t        size;                   /* sizeof(tern_indexed), so that later versions can add fields */
+    uint32_t        reserved;               /* 0 */
+    size_t          local_count, local_len; /* number of pieces of local memory, and bytes of each */
     void *const    *local; /* [local_count] addresses. A put only reads the memory at these addresses */
-    size_t          remote_count, remote_len;
-    const uint64_t *remote; /* [remote_count] offsets */
+    size_t          remote_count, remote_len; /* number of pieces of the part, and bytes of each */
+    const uint64_t *remote;                   /* [remote_count] offsets */
 } tern_indexed;
 
-/* A box of elements. The element with the indices i, j, ... is i * stride[0] + j * stride[1] + ... bytes after the
- * first element; each side has its own strides. The order of the dimensions does not matter. If a count is 0, the box
- * is empty. */
+/* A strided transfer: a box of elements. Create it with TERN_STRIDED or TERN_STRIDED_INIT, which set size. The element
+ * with the indices i, j, ... is i * stride[0] + j * stride[1] + ... bytes after the first element; each side has its
+ * own strides. The order of the dimensions does not matter. If a count is 0, the box is empty. */
 typedef struct tern_strided {
-    unsigned         dims;          /* number of dimensions, 0 to TERN_STRIDED_DIMS; 0: a single element */
+    uint32_t         size;          /* sizeof(tern_strided), so that later versions can add fields */
+    uint32_t         dims;          /* number of dimensions, 0 to TERN_STRIDED_DIMS; 0: a single element */
     size_t           element;       /* size of an element in bytes */
     const size_t    *count;         /* [dims] number of elements in each dimension */
     void            *local;         /* address of the first element. A put only reads local memory */
@@ -74,8 +82,18 @@ typedef struct tern_strided {
     const int64_t   *remote_stride; /* [dims] distance in bytes of neighbouring elements */
 } tern_strided;
 
-/* Copy the pieces of a vector from local memory to rank's part of region. When the call returns, the caller may modify
- * the source.
+/* Descriptions without any field set, and in C with the given fields: TERN_STRIDED(.dims = 2, .element = 8, ...). */
+#define TERN_VECTOR_INIT TERN_SIZED(tern_vector)
+#define TERN_INDEXED_INIT TERN_SIZED(tern_indexed)
+#define TERN_STRIDED_INIT TERN_SIZED(tern_strided)
+#ifndef __cplusplus
+#define TERN_VECTOR(...) ((tern_vector){ .size = sizeof(tern_vector), __VA_ARGS__ })
+#define TERN_INDEXED(...) ((tern_indexed){ .size = sizeof(tern_indexed), __VA_ARGS__ })
+#define TERN_STRIDED(...) ((tern_strided){ .size = sizeof(tern_strided), __VA_ARGS__ })
+#endif
+
+/* Put a vector, and wait until the put is complete. The call copies the pieces of a vector from local memory to rank's
+ * part of region. When the call returns, the caller may modify the source.
  * Returns  TERN_OK: the put is complete.
  *          TERN_ERR_ARG: ctx, region, vector, a list or the address of a piece is NULL, or the two lists have different
  *            total lengths. Nothing was written.
@@ -94,15 +112,15 @@ typedef struct tern_strided {
  *          "self", "shm" or "cma". */
 TERN_API tern_status tern_put_vector(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector);
 
-/* Start copying the pieces of a vector from local memory to rank's part of region, with options. If opts is NULL, the
- * call is tern_put_vector_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the
- * operation. The caller must not modify the source until opts->local or opts->event completes, or until tern_quiet
- * returns. The caller may reuse *vector as soon as the call returns.
+/* Start a put of a vector, with options. The call starts copying the pieces of a vector from local memory to rank's
+ * part of region. If opts is NULL, no option is set, and the next tern_quiet on ctx completes the operation. Unless
+ * TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The caller must not modify the
+ * source until opts->local or opts->event completes, or until tern_quiet returns. The caller may reuse *vector as soon
+ * as the call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
  *          TERN_ERR_ARG: ctx, region, vector, a list or the address of a piece is NULL, the two lists have different
- *            total lengths, a flag is unknown, an option that a flag needs is NULL, or a counter belongs to another
- *            context.
+ *            total lengths, a field of opts is invalid (see tern_opts), or a counter belongs to another context.
  *          TERN_ERR_RANGE: rank is not in the context's team, a piece does not lie in rank's part or in the local
  *            address space, or TERN_NOTIFY is set and rank is not in the region's team.
  *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
@@ -119,9 +137,10 @@ TERN_API tern_status tern_put_vector(tern_ctx *ctx, tern_region *region, int ran
 TERN_API tern_status tern_put_vector_with(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                           const tern_opts *opts);
 
-/* Start copying the pieces of a vector from local memory to rank's part of region. The call fills *event and does not
- * wait for the transfer, but waits for resources if they are exhausted. The caller must not modify the source until the
- * event completes. The caller may reuse *vector as soon as the call returns.
+/* Start a put of a vector, and fill an event. The call starts copying the pieces of a vector from local memory to
+ * rank's part of region. *event completes with the operation. The call fills *event and does not wait for the transfer,
+ * but waits for resources if they are exhausted. The caller must not modify the source until the event completes. The
+ * caller may reuse *vector as soon as the call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx, region, event, vector, a list or the address of a piece is NULL, or the two lists have
  *            different total lengths.
@@ -140,15 +159,18 @@ TERN_API tern_status tern_put_vector_with(tern_ctx *ctx, tern_region *region, in
 TERN_INLINE tern_status tern_put_vector_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                            tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
+    tern_opts opts = TERN_OPTS_INIT;
 
+    opts.flags = TERN_WANT_EVENT;
+    opts.event = event;
+    opts.call = "tern_put_vector_nb";
     return tern_put_vector_with(ctx, region, rank, vector, &opts);
 }
 
-/* Start copying the pieces of a vector from local memory to rank's part of region. The next tern_quiet on ctx completes
- * the operation, and reports an error that occurs after the start. The call does not wait for the transfer, but waits
- * for resources if they are exhausted. The caller must not modify the source until tern_quiet returns. The caller may
- * reuse *vector as soon as the call returns.
+/* Start a put of a vector, which tern_quiet completes. The call starts copying the pieces of a vector from local memory
+ * to rank's part of region. The next tern_quiet on ctx completes the operation, and reports an error that occurs after
+ * the start. The call does not wait for the transfer, but waits for resources if they are exhausted. The caller must
+ * not modify the source until tern_quiet returns. The caller may reuse *vector as soon as the call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx, region, vector, a list or the address of a piece is NULL, or the two lists have different
  *            total lengths.
@@ -169,7 +191,8 @@ TERN_INLINE tern_status tern_put_vector_nbi(tern_ctx *ctx, tern_region *region, 
     return tern_put_vector_with(ctx, region, rank, vector, NULL);
 }
 
-/* Copy the pieces of a vector from rank's part of region to local memory.
+/* Get a vector, and wait until the get is complete. The call copies the pieces of a vector from rank's part of region
+ * to local memory.
  * Returns  TERN_OK: the data is in the destination.
  *          TERN_ERR_ARG: ctx, region, vector, a list or the address of a piece is NULL, or the two lists have different
  *            total lengths. Nothing was read.
@@ -188,15 +211,15 @@ TERN_INLINE tern_status tern_put_vector_nbi(tern_ctx *ctx, tern_region *region, 
  *          "self", "shm" or "cma". */
 TERN_API tern_status tern_get_vector(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector);
 
-/* Start copying the pieces of a vector from rank's part of region to local memory, with options. If opts is NULL, the
- * call is tern_get_vector_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the
- * operation. The content of the destination is undefined until opts->event completes or tern_quiet returns. opts->local
- * completes at the same time as opts->event. The caller may reuse *vector as soon as the call returns.
+/* Start a get of a vector, with options. The call starts copying the pieces of a vector from rank's part of region to
+ * local memory. If opts is NULL, no option is set, and the next tern_quiet on ctx completes the operation. Unless
+ * TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The content of the destination is
+ * undefined until opts->event completes or tern_quiet returns. opts->local completes at the same time as opts->event.
+ * The caller may reuse *vector as soon as the call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
  *          TERN_ERR_ARG: ctx, region, vector, a list or the address of a piece is NULL, the two lists have different
- *            total lengths, a flag is unknown, an option that a flag needs is NULL, or a counter belongs to another
- *            context.
+ *            total lengths, a field of opts is invalid (see tern_opts), or a counter belongs to another context.
  *          TERN_ERR_RANGE: rank is not in the context's team, a piece does not lie in rank's part or in the local
  *            address space, or TERN_NOTIFY is set and rank is not in the region's team.
  *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
@@ -213,9 +236,10 @@ TERN_API tern_status tern_get_vector(tern_ctx *ctx, tern_region *region, int ran
 TERN_API tern_status tern_get_vector_with(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                           const tern_opts *opts);
 
-/* Start copying the pieces of a vector from rank's part of region to local memory. The call fills *event and does not
- * wait for the transfer, but waits for resources if they are exhausted. The content of the destination is undefined
- * until the event completes. The caller may reuse *vector as soon as the call returns.
+/* Start a get of a vector, and fill an event. The call starts copying the pieces of a vector from rank's part of region
+ * to local memory. *event completes with the operation. The call fills *event and does not wait for the transfer, but
+ * waits for resources if they are exhausted. The content of the destination is undefined until the event completes. The
+ * caller may reuse *vector as soon as the call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx, region, event, vector, a list or the address of a piece is NULL, or the two lists have
  *            different total lengths.
@@ -233,15 +257,18 @@ TERN_API tern_status tern_get_vector_with(tern_ctx *ctx, tern_region *region, in
 TERN_INLINE tern_status tern_get_vector_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                            tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
+    tern_opts opts = TERN_OPTS_INIT;
 
+    opts.flags = TERN_WANT_EVENT;
+    opts.event = event;
+    opts.call = "tern_get_vector_nb";
     return tern_get_vector_with(ctx, region, rank, vector, &opts);
 }
 
-/* Start copying the pieces of a vector from rank's part of region to local memory. The next tern_quiet on ctx completes
- * the operation, and reports an error that occurs after the start. The call does not wait for the transfer, but waits
- * for resources if they are exhausted. The content of the destination is undefined until tern_quiet returns. The caller
- * may reuse *vector as soon as the call returns.
+/* Start a get of a vector, which tern_quiet completes. The call starts copying the pieces of a vector from rank's part
+ * of region to local memory. The next tern_quiet on ctx completes the operation, and reports an error that occurs after
+ * the start. The call does not wait for the transfer, but waits for resources if they are exhausted. The content of the
+ * destination is undefined until tern_quiet returns. The caller may reuse *vector as soon as the call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx, region, vector, a list or the address of a piece is NULL, or the two lists have different
  *            total lengths.
@@ -261,8 +288,8 @@ TERN_INLINE tern_status tern_get_vector_nbi(tern_ctx *ctx, tern_region *region, 
     return tern_get_vector_with(ctx, region, rank, vector, NULL);
 }
 
-/* Copy pieces of equal length from local memory to rank's part of region. When the call returns, the caller may modify
- * the source.
+/* Put pieces of equal length, and wait until the put is complete. The call copies pieces of equal length from local
+ * memory to rank's part of region. When the call returns, the caller may modify the source.
  * Returns  TERN_OK: the put is complete.
  *          TERN_ERR_ARG: ctx, region, indexed, a list or an address is NULL, or count times length differs between the
  *            two sides. Nothing was written.
@@ -281,10 +308,11 @@ TERN_INLINE tern_status tern_get_vector_nbi(tern_ctx *ctx, tern_region *region, 
  *          "self", "shm" or "cma". */
 TERN_API tern_status tern_put_indexed(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed);
 
-/* Start copying pieces of equal length from local memory to rank's part of region, with options. If opts is NULL, the
- * call is tern_put_indexed_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the
- * operation. The caller must not modify the source until opts->local or opts->event completes, or until tern_quiet
- * returns. The caller may reuse *indexed as soon as the call returns.
+/* Start a put of pieces of equal length, with options. The call starts copying pieces of equal length from local memory
+ * to rank's part of region. If opts is NULL, no option is set, and the next tern_quiet on ctx completes the operation.
+ * Unless TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The caller must not modify
+ * the source until opts->local or opts->event completes, or until tern_quiet returns. The caller may reuse *indexed as
+ * soon as the call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
  *          TERN_ERR_ARG: ctx, region, indexed, a list or an address is NULL, count times length differs between the two
@@ -305,9 +333,10 @@ TERN_API tern_status tern_put_indexed(tern_ctx *ctx, tern_region *region, int ra
 TERN_API tern_status tern_put_indexed_with(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                            const tern_opts *opts);
 
-/* Start copying pieces of equal length from local memory to rank's part of region. The call fills *event and does not
- * wait for the transfer, but waits for resources if they are exhausted. The caller must not modify the source until the
- * event completes. The caller may reuse *indexed as soon as the call returns.
+/* Start a put of pieces of equal length, and fill an event. The call starts copying pieces of equal length from local
+ * memory to rank's part of region. *event completes with the operation. The call fills *event and does not wait for the
+ * transfer, but waits for resources if they are exhausted. The caller must not modify the source until the event
+ * completes. The caller may reuse *indexed as soon as the call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx, region, event, indexed, a list or an address is NULL, or count times length differs
  *            between the two sides.
@@ -326,15 +355,19 @@ TERN_API tern_status tern_put_indexed_with(tern_ctx *ctx, tern_region *region, i
 TERN_INLINE tern_status tern_put_indexed_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                             tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
+    tern_opts opts = TERN_OPTS_INIT;
 
+    opts.flags = TERN_WANT_EVENT;
+    opts.event = event;
+    opts.call = "tern_put_indexed_nb";
     return tern_put_indexed_with(ctx, region, rank, indexed, &opts);
 }
 
-/* Start copying pieces of equal length from local memory to rank's part of region. The next tern_quiet on ctx completes
- * the operation, and reports an error that occurs after the start. The call does not wait for the transfer, but waits
- * for resources if they are exhausted. The caller must not modify the source until tern_quiet returns. The caller may
- * reuse *indexed as soon as the call returns.
+/* Start a put of pieces of equal length, which tern_quiet completes. The call starts copying pieces of equal length
+ * from local memory to rank's part of region. The next tern_quiet on ctx completes the operation, and reports an error
+ * that occurs after the start. The call does not wait for the transfer, but waits for resources if they are exhausted.
+ * The caller must not modify the source until tern_quiet returns. The caller may reuse *indexed as soon as the call
+ * returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx, region, indexed, a list or an address is NULL, or count times length differs between the
  *            two sides.
@@ -355,7 +388,8 @@ TERN_INLINE tern_status tern_put_indexed_nbi(tern_ctx *ctx, tern_region *region,
     return tern_put_indexed_with(ctx, region, rank, indexed, NULL);
 }
 
-/* Copy pieces of equal length from rank's part of region to local memory.
+/* Get pieces of equal length, and wait until the get is complete. The call copies pieces of equal length from rank's
+ * part of region to local memory.
  * Returns  TERN_OK: the data is in the destination.
  *          TERN_ERR_ARG: ctx, region, indexed, a list or an address is NULL, or count times length differs between the
  *            two sides. Nothing was read.
@@ -374,10 +408,11 @@ TERN_INLINE tern_status tern_put_indexed_nbi(tern_ctx *ctx, tern_region *region,
  *          "self", "shm" or "cma". */
 TERN_API tern_status tern_get_indexed(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed);
 
-/* Start copying pieces of equal length from rank's part of region to local memory, with options. If opts is NULL, the
- * call is tern_get_indexed_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the
- * operation. The content of the destination is undefined until opts->event completes or tern_quiet returns. opts->local
- * completes at the same time as opts->event. The caller may reuse *indexed as soon as the call returns.
+/* Start a get of pieces of equal length, with options. The call starts copying pieces of equal length from rank's part
+ * of region to local memory. If opts is NULL, no option is set, and the next tern_quiet on ctx completes the operation.
+ * Unless TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The content of the
+ * destination is undefined until opts->event completes or tern_quiet returns. opts->local completes at the same time as
+ * opts->event. The caller may reuse *indexed as soon as the call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
  *          TERN_ERR_ARG: ctx, region, indexed, a list or an address is NULL, count times length differs between the two
@@ -398,9 +433,10 @@ TERN_API tern_status tern_get_indexed(tern_ctx *ctx, tern_region *region, int ra
 TERN_API tern_status tern_get_indexed_with(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                            const tern_opts *opts);
 
-/* Start copying pieces of equal length from rank's part of region to local memory. The call fills *event and does not
- * wait for the transfer, but waits for resources if they are exhausted. The content of the destination is undefined
- * until the event completes. The caller may reuse *indexed as soon as the call returns.
+/* Start a get of pieces of equal length, and fill an event. The call starts copying pieces of equal length from rank's
+ * part of region to local memory. *event completes with the operation. The call fills *event and does not wait for the
+ * transfer, but waits for resources if they are exhausted. The content of the destination is undefined until the event
+ * completes. The caller may reuse *indexed as soon as the call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx, region, event, indexed, a list or an address is NULL, or count times length differs
  *            between the two sides.
@@ -418,15 +454,19 @@ TERN_API tern_status tern_get_indexed_with(tern_ctx *ctx, tern_region *region, i
 TERN_INLINE tern_status tern_get_indexed_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                             tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
+    tern_opts opts = TERN_OPTS_INIT;
 
+    opts.flags = TERN_WANT_EVENT;
+    opts.event = event;
+    opts.call = "tern_get_indexed_nb";
     return tern_get_indexed_with(ctx, region, rank, indexed, &opts);
 }
 
-/* Start copying pieces of equal length from rank's part of region to local memory. The next tern_quiet on ctx completes
- * the operation, and reports an error that occurs after the start. The call does not wait for the transfer, but waits
- * for resources if they are exhausted. The content of the destination is undefined until tern_quiet returns. The caller
- * may reuse *indexed as soon as the call returns.
+/* Start a get of pieces of equal length, which tern_quiet completes. The call starts copying pieces of equal length
+ * from rank's part of region to local memory. The next tern_quiet on ctx completes the operation, and reports an error
+ * that occurs after the start. The call does not wait for the transfer, but waits for resources if they are exhausted.
+ * The content of the destination is undefined until tern_quiet returns. The caller may reuse *indexed as soon as the
+ * call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx, region, indexed, a list or an address is NULL, or count times length differs between the
  *            two sides.
@@ -446,8 +486,8 @@ TERN_INLINE tern_status tern_get_indexed_nbi(tern_ctx *ctx, tern_region *region,
     return tern_get_indexed_with(ctx, region, rank, indexed, NULL);
 }
 
-/* Copy a box of elements from local memory to rank's part of region. When the call returns, the caller may modify the
- * source.
+/* Put an array section, and wait until the put is complete. The call copies a box of elements from local memory to
+ * rank's part of region. When the call returns, the caller may modify the source.
  * Returns  TERN_OK: the put is complete.
  *          TERN_ERR_ARG: ctx, region, strided, the local address or a list is NULL, or there are more than
  *            TERN_STRIDED_DIMS dimensions. Nothing was written.
@@ -466,10 +506,11 @@ TERN_INLINE tern_status tern_get_indexed_nbi(tern_ctx *ctx, tern_region *region,
  *          "self", "shm" or "cma". */
 TERN_API tern_status tern_put_strided(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided);
 
-/* Start copying a box of elements from local memory to rank's part of region, with options. If opts is NULL, the call
- * is tern_put_strided_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the operation.
- * The caller must not modify the source until opts->local or opts->event completes, or until tern_quiet returns. The
- * caller may reuse *strided as soon as the call returns.
+/* Start a put of an array section, with options. The call starts copying a box of elements from local memory to rank's
+ * part of region. If opts is NULL, no option is set, and the next tern_quiet on ctx completes the operation. Unless
+ * TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The caller must not modify the
+ * source until opts->local or opts->event completes, or until tern_quiet returns. The caller may reuse *strided as soon
+ * as the call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
  *          TERN_ERR_ARG: ctx, region, strided, the local address or a list is NULL, there are more than
@@ -491,9 +532,10 @@ TERN_API tern_status tern_put_strided(tern_ctx *ctx, tern_region *region, int ra
 TERN_API tern_status tern_put_strided_with(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                            const tern_opts *opts);
 
-/* Start copying a box of elements from local memory to rank's part of region. The call fills *event and does not wait
- * for the transfer, but waits for resources if they are exhausted. The caller must not modify the source until the
- * event completes. The caller may reuse *strided as soon as the call returns.
+/* Start a put of an array section, and fill an event. The call starts copying a box of elements from local memory to
+ * rank's part of region. *event completes with the operation. The call fills *event and does not wait for the transfer,
+ * but waits for resources if they are exhausted. The caller must not modify the source until the event completes. The
+ * caller may reuse *strided as soon as the call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx, region, event, strided, the local address or a list is NULL, or there are more than
  *            TERN_STRIDED_DIMS dimensions.
@@ -512,15 +554,18 @@ TERN_API tern_status tern_put_strided_with(tern_ctx *ctx, tern_region *region, i
 TERN_INLINE tern_status tern_put_strided_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                             tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
+    tern_opts opts = TERN_OPTS_INIT;
 
+    opts.flags = TERN_WANT_EVENT;
+    opts.event = event;
+    opts.call = "tern_put_strided_nb";
     return tern_put_strided_with(ctx, region, rank, strided, &opts);
 }
 
-/* Start copying a box of elements from local memory to rank's part of region. The next tern_quiet on ctx completes the
- * operation, and reports an error that occurs after the start. The call does not wait for the transfer, but waits for
- * resources if they are exhausted. The caller must not modify the source until tern_quiet returns. The caller may reuse
- * *strided as soon as the call returns.
+/* Start a put of an array section, which tern_quiet completes. The call starts copying a box of elements from local
+ * memory to rank's part of region. The next tern_quiet on ctx completes the operation, and reports an error that occurs
+ * after the start. The call does not wait for the transfer, but waits for resources if they are exhausted. The caller
+ * must not modify the source until tern_quiet returns. The caller may reuse *strided as soon as the call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx, region, strided, the local address or a list is NULL, or there are more than
  *            TERN_STRIDED_DIMS dimensions.
@@ -541,7 +586,8 @@ TERN_INLINE tern_status tern_put_strided_nbi(tern_ctx *ctx, tern_region *region,
     return tern_put_strided_with(ctx, region, rank, strided, NULL);
 }
 
-/* Copy a box of elements from rank's part of region to local memory.
+/* Get an array section, and wait until the get is complete. The call copies a box of elements from rank's part of
+ * region to local memory.
  * Returns  TERN_OK: the data is in the destination.
  *          TERN_ERR_ARG: ctx, region, strided, the local address or a list is NULL, or there are more than
  *            TERN_STRIDED_DIMS dimensions. Nothing was read.
@@ -560,10 +606,11 @@ TERN_INLINE tern_status tern_put_strided_nbi(tern_ctx *ctx, tern_region *region,
  *          "self", "shm" or "cma". */
 TERN_API tern_status tern_get_strided(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided);
 
-/* Start copying a box of elements from rank's part of region to local memory, with options. If opts is NULL, the call
- * is tern_get_strided_nbi. Unless TERN_IMMEDIATE is set, the call waits until there are resources for the operation.
- * The content of the destination is undefined until opts->event completes or tern_quiet returns. opts->local completes
- * at the same time as opts->event. The caller may reuse *strided as soon as the call returns.
+/* Start a get of an array section, with options. The call starts copying a box of elements from rank's part of region
+ * to local memory. If opts is NULL, no option is set, and the next tern_quiet on ctx completes the operation. Unless
+ * TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The content of the destination is
+ * undefined until opts->event completes or tern_quiet returns. opts->local completes at the same time as opts->event.
+ * The caller may reuse *strided as soon as the call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
  *          TERN_ERR_ARG: ctx, region, strided, the local address or a list is NULL, there are more than
@@ -585,9 +632,10 @@ TERN_API tern_status tern_get_strided(tern_ctx *ctx, tern_region *region, int ra
 TERN_API tern_status tern_get_strided_with(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                            const tern_opts *opts);
 
-/* Start copying a box of elements from rank's part of region to local memory. The call fills *event and does not wait
- * for the transfer, but waits for resources if they are exhausted. The content of the destination is undefined until
- * the event completes. The caller may reuse *strided as soon as the call returns.
+/* Start a get of an array section, and fill an event. The call starts copying a box of elements from rank's part of
+ * region to local memory. *event completes with the operation. The call fills *event and does not wait for the
+ * transfer, but waits for resources if they are exhausted. The content of the destination is undefined until the event
+ * completes. The caller may reuse *strided as soon as the call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx, region, event, strided, the local address or a list is NULL, or there are more than
  *            TERN_STRIDED_DIMS dimensions.
@@ -605,15 +653,18 @@ TERN_API tern_status tern_get_strided_with(tern_ctx *ctx, tern_region *region, i
 TERN_INLINE tern_status tern_get_strided_nb(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                             tern_event *event)
 {
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
+    tern_opts opts = TERN_OPTS_INIT;
 
+    opts.flags = TERN_WANT_EVENT;
+    opts.event = event;
+    opts.call = "tern_get_strided_nb";
     return tern_get_strided_with(ctx, region, rank, strided, &opts);
 }
 
-/* Start copying a box of elements from rank's part of region to local memory. The next tern_quiet on ctx completes the
- * operation, and reports an error that occurs after the start. The call does not wait for the transfer, but waits for
- * resources if they are exhausted. The content of the destination is undefined until tern_quiet returns. The caller may
- * reuse *strided as soon as the call returns.
+/* Start a get of an array section, which tern_quiet completes. The call starts copying a box of elements from rank's
+ * part of region to local memory. The next tern_quiet on ctx completes the operation, and reports an error that occurs
+ * after the start. The call does not wait for the transfer, but waits for resources if they are exhausted. The content
+ * of the destination is undefined until tern_quiet returns. The caller may reuse *strided as soon as the call returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx, region, strided, the local address or a list is NULL, or there are more than
  *            TERN_STRIDED_DIMS dimensions.

@@ -6,11 +6,15 @@
  * added to counts the puts that have arrived. This is OpenSHMEM's put-with-signal, and serves the purpose of GASPI's
  * notifications.
  *
- * Notification requests (notice.h) tell which rank sent which tag, and each notification is consumed once. A signal
+ * Every put that takes options updates a signal if tern_opts.signal is set: puts of every shape, with an event, counted
+ * or triggered. tern_put_signal and tern_put_signal_nbi are short forms for contiguous data. A put cannot both update a
+ * signal and notify.
+ *
+ * Notification requests (notify.h) tell which rank sent which tag, and each notification is consumed once. A signal
  * tells only that a word has changed, but needs no space at the target, is not subject to flow control, can be waited
  * for any number of times, and can be read by every rank.
  *
- * A signal is aligned to 8 bytes in the address space of its owner. tern_fadd_u64, tern_swap_u64, and atomic domains
+ * A signal is aligned to 8 bytes in the address space of its owner. tern_fadd, tern_swap, tern_cas, and atomic domains
  * whose mechanism is not TERN_ATOMIC_NETWORK may also update signals. A thread that sleeps in tern_signal_wait is woken
  * by signals, and by atomic operations that a thread of the owner executes (paths "cma", "bounce" and "ofi"). It sees
  * changes by other means within 0.2 seconds.
@@ -30,21 +34,38 @@
 TERN_BEGIN_DECLS
 
 /* How a put with signal updates the signal. */
-typedef enum tern_signal_op { TERN_SIGNAL_SET = 0, TERN_SIGNAL_ADD = 1 } tern_signal_op;
+typedef enum tern_signal_op {
+    TERN_SIGNAL_SET = 0, /* the signal is set to the value */
+    TERN_SIGNAL_ADD = 1  /* the value is added to the signal */
+} tern_signal_op;
 
-/* How a signal is compared with a value: signal EQ value, signal NE value, and so on. Both are unsigned. */
-typedef enum tern_compare { TERN_EQ = 0, TERN_NE = 1, TERN_GT = 2, TERN_GE = 3, TERN_LT = 4, TERN_LE = 5 } tern_compare;
+/* How a signal is compared with a value. Both are unsigned. */
+typedef enum tern_compare {
+    TERN_EQ = 0, /* the signal equals the value */
+    TERN_NE = 1, /* the signal differs from the value */
+    TERN_GT = 2, /* the signal is greater than the value */
+    TERN_GE = 3, /* the signal is greater than the value, or equal */
+    TERN_LT = 4, /* the signal is less than the value */
+    TERN_LE = 5  /* the signal is less than the value, or equal */
+} tern_compare;
 
-/* Which signal to update, and how. */
+/* Which signal a put updates, and how. Create it with TERN_SIGNAL or TERN_SIGNAL_INIT, which set size. */
 typedef struct tern_signal {
+    uint32_t       size;   /* sizeof(tern_signal), so that later versions can add fields */
+    tern_signal_op op;     /* TERN_SIGNAL_SET or TERN_SIGNAL_ADD */
     tern_region   *region; /* region of the signal; it may differ from the region of the data */
     uint64_t       offset; /* byte offset of the signal in the part of the target */
-    uint64_t       value;
-    tern_signal_op op;
+    uint64_t       value;  /* value that the signal is set to, or that is added to it */
 } tern_signal;
 
-/* Copy len bytes (which may be 0) from src to byte offset of rank's part of region, and then update the signal of rank.
- * When the call returns, the caller may modify src.
+#define TERN_SIGNAL_INIT TERN_SIZED(tern_signal)
+#ifndef __cplusplus
+#define TERN_SIGNAL(...) ((tern_signal){ .size = sizeof(tern_signal), __VA_ARGS__ })
+#endif
+
+/* Put contiguous data, and then update a signal of the target. The call copies len bytes (which may be 0) from src to
+ * byte offset of rank's part of region, and then updates the signal of rank. When the call returns, the caller may
+ * modify src.
  * Returns  TERN_OK: the data is in place and the signal is updated.
  *          TERN_ERR_ARG: ctx or region is NULL, src is NULL and len is not 0, signal or signal->region is NULL,
  *            signal->op is invalid, or the signal is not aligned to 8 bytes. Nothing was written.
@@ -63,61 +84,10 @@ typedef struct tern_signal {
 TERN_API tern_status tern_put_signal(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                      size_t len, const tern_signal *signal);
 
-/* Start copying len bytes (which may be 0) from src to byte offset of rank's part of region, and then update the signal
- * of rank, with options. If opts is NULL, the call is tern_put_signal_nbi. The call reads *signal before it returns.
- * Unless TERN_IMMEDIATE is set, the call waits until there are resources for the operation. The caller must not modify
- * src until opts->local or opts->event completes, or until tern_quiet returns.
- * Returns  TERN_OK: the operation has started, and may already be complete.
- *          TERN_AGAIN: TERN_IMMEDIATE is set, and the resources for the operation are exhausted.
- *          TERN_ERR_ARG: ctx or region is NULL, src is NULL and len is not 0, signal or signal->region is NULL,
- *            signal->op is invalid, the signal is not aligned to 8 bytes, a flag is unknown or TERN_NOTIFY, an option
- *            that a flag needs is NULL, or a counter belongs to another context.
- *          TERN_ERR_RANGE: rank is not in the context's team, offset and len exceed rank's part, or the signal does not
- *            lie in rank's part.
- *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
- *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
- *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
- *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
- *          TERN_ERR_SYSTEM: opts->when is set, and the thread that starts triggered operations cannot be created.
- *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
- *          After TERN_AGAIN and after an error, no event has been filled, and no data has been transferred; but after
- *            TERN_ERR_LINK and TERN_ERR_PEER, part of the data may have been transferred.
- * Remote   When opts->event completes or, without an event, when tern_quiet returns, the data and then the signal are
- *          visible to all ranks. The target does not have to call Tern for the operation to complete.
- * Threads  Only the thread that uses ctx may call this function. */
-TERN_API tern_status tern_put_signal_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
-                                          const void *src, size_t len, const tern_signal *signal,
-                                          const tern_opts *opts);
-
-/* Start copying len bytes (which may be 0) from src to byte offset of rank's part of region, and then update the signal
- * of rank, and fill *event. The call reads *signal before it returns. The caller must not modify src until the event
- * completes.
- * Returns  TERN_OK: the operation has started, and may already be complete.
- *          TERN_ERR_ARG: ctx, region or event is NULL, src is NULL and len is not 0, signal or signal->region is NULL,
- *            signal->op is invalid, or the signal is not aligned to 8 bytes.
- *          TERN_ERR_RANGE: rank is not in the context's team, offset and len exceed rank's part, or the signal does not
- *            lie in rank's part.
- *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
- *          TERN_ERR_TIMEOUT: the context's time limit passed before resources for the operation became free.
- *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
- *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
- *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
- *          After an error, *event is unchanged, and no data has been transferred; but after TERN_ERR_LINK and
- *            TERN_ERR_PEER, part of the data may have been transferred.
- * Remote   When the event completes, the data and then the signal are visible to all ranks. The target does not have to
- *          call Tern for the operation to complete.
- * Threads  Only the thread that uses ctx may call this function. */
-TERN_INLINE tern_status tern_put_signal_nb(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
-                                           const void *src, size_t len, const tern_signal *signal, tern_event *event)
-{
-    tern_opts opts = { TERN_WANT_EVENT, NULL, event, 0, NULL, NULL, 0 };
-
-    return tern_put_signal_with(ctx, region, rank, offset, src, len, signal, &opts);
-}
-
-/* Start copying len bytes (which may be 0) from src to byte offset of rank's part of region, and then update the signal
- * of rank. The next tern_quiet on ctx completes the operation. The call reads *signal before it returns. The caller
- * must not modify src until tern_quiet returns.
+/* Start a put with signal, which tern_quiet completes. The call starts copying len bytes (which may be 0) from src to
+ * byte offset of rank's part of region. When the data is in place, the signal of rank is updated. The next tern_quiet
+ * on ctx completes the operation. The call reads *signal before it returns. The caller must not modify src until
+ * tern_quiet returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx or region is NULL, src is NULL and len is not 0, signal or signal->region is NULL,
  *            signal->op is invalid, or the signal is not aligned to 8 bytes.
@@ -133,14 +103,12 @@ TERN_INLINE tern_status tern_put_signal_nb(tern_ctx *ctx, tern_region *region, i
  * Remote   At the latest when tern_quiet returns, the data and then the signal are visible to all ranks. The target
  *          does not have to call Tern for the operation to complete.
  * Threads  Only the thread that uses ctx may call this function. */
-TERN_INLINE tern_status tern_put_signal_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
-                                            const void *src, size_t len, const tern_signal *signal)
-{
-    return tern_put_signal_with(ctx, region, rank, offset, src, len, signal, NULL);
-}
+TERN_API tern_status tern_put_signal_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
+                                         size_t len, const tern_signal *signal);
 
-/* Make progress once and test whether this rank's signal at byte offset of region compares with value as compare
- * requires. Unless seen is NULL, store the value of the signal in *seen.
+/* Test whether a signal of this rank has a value. The call makes progress once, and tests whether this rank's signal at
+ * byte offset of region compares with value as compare requires. Unless seen is NULL, store the value of the signal in
+ * *seen.
  * Returns  TERN_OK: the comparison holds.
  *          TERN_PENDING: the comparison does not hold.
  *          TERN_ERR_ARG: ctx or region is NULL, compare is invalid, or the signal is not aligned to 8 bytes.
@@ -150,9 +118,11 @@ TERN_INLINE tern_status tern_put_signal_nbi(tern_ctx *ctx, tern_region *region, 
 TERN_API tern_status tern_signal_test(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
                                       uint64_t value, uint64_t *seen);
 
-/* Make progress until this rank's signal at byte offset of region compares with value as compare requires, or the
- * deadline passes. Unless seen is NULL, store the value of the signal in *seen on success.
+/* Wait until a signal of this rank has a value. The call makes progress until this rank's signal at byte offset of
+ * region compares with value as compare requires, or the deadline passes. With TERN_NOW, the call polls once. Unless
+ * seen is NULL, store the value of the signal in *seen on success.
  * Returns  TERN_OK: the comparison holds.
+ *          TERN_PENDING: the deadline is TERN_NOW, and the comparison does not hold.
  *          TERN_ERR_TIMEOUT: the deadline passed first.
  *          TERN_ERR_ARG: ctx or region is NULL, compare is invalid, or the signal is not aligned to 8 bytes.
  *          TERN_ERR_RANGE: the signal does not lie in this rank's part of region.
@@ -161,6 +131,19 @@ TERN_API tern_status tern_signal_test(tern_ctx *ctx, tern_region *region, uint64
  * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_signal_wait(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
                                       uint64_t value, tern_deadline deadline, uint64_t *seen);
+
+/* Get an event that completes when a signal has a value. The event completes when this rank's signal at byte offset of
+ * region compares with value as compare requires. With the event, the program can wait for the signal together with
+ * other events. The comparison is made when the program makes progress on ctx. tern_quiet does not wait for the event.
+ * The region must exist until the event is complete; if the context is freed first, the event becomes invalid.
+ * Returns  TERN_OK: *event is filled, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region or event is NULL, compare is invalid, or the signal is not aligned to 8 bytes.
+ *          TERN_ERR_RANGE: the signal does not lie in this rank's part of region.
+ *          TERN_ERR_NOMEM: there is not enough memory.
+ * Remote   None. When the event is complete, the data of the puts whose signals the value shows may be used.
+ * Threads  Only the thread that uses ctx may call this function. */
+TERN_API tern_status tern_signal_event(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
+                                       uint64_t value, tern_event *event);
 
 TERN_END_DECLS
 

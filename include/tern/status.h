@@ -1,8 +1,15 @@
 /* status.h: the status that calls return.
  *
- * Zero (TERN_OK) means success. Positive values are not errors: TERN_AGAIN means that resources are exhausted and
- * nothing was started, and TERN_PENDING means that an operation is not yet complete. Negative values are errors. A call
- * that returns an error has changed nothing, unless its contract says otherwise.
+ * Zero (TERN_OK) means success. Negative values are errors; a call that returns an error has changed nothing, unless
+ * its contract says otherwise, and tern_error_detail tells more about it. Positive values are not errors, and leave the
+ * text of tern_error_detail unchanged. There is one rule for "not now":
+ *
+ *   TERN_AGAIN         an operation could not start, because resources are exhausted. Only calls with the flag
+ *                      TERN_IMMEDIATE return it: nothing has happened; make progress and call again
+ *   TERN_PENDING       what a call polls for has not happened yet. Tests, and calls whose deadline is TERN_NOW, return
+ *                      it
+ *   TERN_ERR_TIMEOUT   a deadline or a time limit passed while the call waited. This is an error. A call whose deadline
+ *                      is TERN_NOW does not wait, and never returns it
  */
 #ifndef TERN_STATUS_H
 #define TERN_STATUS_H
@@ -11,7 +18,7 @@
 
 TERN_BEGIN_DECLS
 
-/* All statuses: X(name, value, text). */
+/* The statuses: X(name, value, text). */
 #define TERN_STATUS_LIST(X)                                                                                      \
     X(TERN_OK, 0, "done")                                                                                        \
     X(TERN_AGAIN, 1, "no room just now: nothing was started; make progress and try again")                       \
@@ -28,6 +35,7 @@ TERN_BEGIN_DECLS
     X(TERN_ERR_SYSTEM, -10, "the operating system refused")                                                      \
     X(TERN_ERR_CANCELLED, -11, "it was cancelled before it began")
 
+/* The status that a call returns. 0 is success, positive values are not errors, and negative values are errors. */
 #define TERN_STATUS_AS_ENUM(name, value, text) name = value,
 typedef enum tern_status { TERN_STATUS_LIST(TERN_STATUS_AS_ENUM) TERN_STATUS_RESERVED = -1000 } tern_status;
 #undef TERN_STATUS_AS_ENUM
@@ -38,8 +46,9 @@ typedef enum tern_status { TERN_STATUS_LIST(TERN_STATUS_AS_ENUM) TERN_STATUS_RES
  * Threads  Any thread may call this function, even before tern_init. */
 TERN_API const char *tern_strerror(tern_status status);
 
-/* Get the details of the last error that a call of this thread returned: which object and which values were wrong, and
- * what the program can do about it.
+/* Get the details of the last error of this thread. The text says which object and which values were wrong in the last
+ * call of this thread that returned an error, and what the program can do about it. Statuses that are not errors
+ * (TERN_AGAIN, TERN_PENDING) leave the text unchanged.
  * Returns  A string, which is valid until the next call of this thread that fails; "" if no call has failed.
  * Remote   None.
  * Threads  Any thread may call this function, even before tern_init. Each thread has its own text. */

@@ -10,6 +10,7 @@
 
 TERN_BEGIN_DECLS
 
+/* An ordered set of ranks. tern_team_world and tern_team_node return one. */
 typedef struct tern_team tern_team;
 
 /* Get the team of all ranks of the job.
@@ -18,7 +19,7 @@ typedef struct tern_team tern_team;
  * Threads  Any thread may call this function. */
 TERN_API tern_team *tern_team_world(void);
 
-/* Get the team of the ranks that share memory with this rank, in the order of their ranks in the job.
+/* Get the team of the ranks that share memory with this rank. Their order is that of their ranks in the job.
  * Returns  The team; NULL before tern_init and after tern_finalize.
  * Remote   None.
  * Threads  Any thread may call this function. */
@@ -36,7 +37,8 @@ TERN_API int tern_team_rank(const tern_team *team);
  * Threads  Any thread may call this function. */
 TERN_API int tern_team_size(const tern_team *team);
 
-/* Translate a rank of one team into the rank that the same process has in another team.
+/* Translate a rank of one team into a rank of another. The call finds the rank that the same process has in the other
+ * team.
  * Returns  TERN_OK: the rank in the team to is in *out.
  *          TERN_ERR_RANGE: the team from has no such rank, or its process is not in the team to.
  *          TERN_ERR_ARG: a pointer is NULL.

@@ -7,8 +7,7 @@
 
 TERN_BEGIN_DECLS
 
-/* All types: X(name, C type, bytes, text). A complex number consists of its real part followed by its imaginary part.
- */
+/* The types of elements: X(name, C type, bytes, text). */
 #define TERN_TYPE_LIST(X)                               \
     X(TERN_INT32, int32_t, 4, "int32")                  \
     X(TERN_UINT32, uint32_t, 4, "uint32")               \
@@ -19,6 +18,7 @@ TERN_BEGIN_DECLS
     X(TERN_COMPLEX_FLOAT, float[2], 8, "complex float") \
     X(TERN_COMPLEX_DOUBLE, double[2], 16, "complex double")
 
+/* The type of an element. A complex number consists of its real part followed by its imaginary part. */
 #define TERN_TYPE_AS_ENUM(name, type, bytes, text) name,
 typedef enum tern_type { TERN_TYPE_LIST(TERN_TYPE_AS_ENUM) TERN_TYPES } tern_type;
 #undef TERN_TYPE_AS_ENUM

@@ -25,7 +25,7 @@ static const char usage[] =
     "\n"
     "Searches all 2^36 choices of match and ignore bits of two sends, t1 and t2, for one with which every order of "
     "receives in\n"
-    "table 1 of paper 2 fetches the right message.\n"
+    "table 1 of the RDRP paper fetches the right message.\n"
     "\n"
     "  --table paper|mpi   what the orders must fetch: as the table is printed (default), or as MPI's matching says\n"
     "  --without N         leave out order N (1 to 7); may be given again\n"

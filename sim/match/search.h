@@ -1,4 +1,4 @@
-/* search.h: can a sender and a receiver choose match bits independently of each other? See paper 2, section 3.1,
+/* search.h: can a sender and a receiver choose match bits independently of each other? See the RDRP paper, section 3.1,
  * theorem 2.
  *
  * In a rendezvous that the network executes alone, the receiver fetches the message with a get whose match bits were

@@ -1,6 +1,5 @@
 /* acc.c: the public calls of tern/acc.h: check that all elements are whole, then proceed as for shapes. */
 #include <tern/acc.h>
-#include <tern/notify.h>
 
 #include "api/shape.h"
 #include "api/check.h"
@@ -80,16 +79,61 @@ tern_status tern_api_acc_check(const struct tern_api_call *c, const struct tern_
     return check_places(c, shape);
 }
 
-/* Fill in the operand and check the options. */
-static tern_status check_call(struct tern_api_call *c, const tern_scale *scale, bool fetch)
+#define AS_REDUCTION_TEXT(name, number, text) [number] = (text),
+static const char *const reduction_text[] = { TERN_REDUCTION_LIST(AS_REDUCTION_TEXT) };
+_Static_assert(sizeof(reduction_text) / sizeof(reduction_text[0]) == TERN_REDUCTIONS, "every reduction has its name");
+#define AS_TYPE_TEXT(name, type, bytes, text) [name] = (text),
+static const char *const type_text[] = { TERN_TYPE_LIST(AS_TYPE_TEXT) };
+
+/* Report why the reduction, the type and the factor do not fit together. */
+static __attribute__((cold, noinline)) tern_status is_undefined(const struct tern_api_call *c,
+                                                                const tern_acc_args        *args)
 {
-    if (!scale)
-        return tern_base_fail(TERN_ERR_ARG, "%s: scale is NULL", c->what);
-    if ((unsigned)scale->type >= TERN_TYPES)
-        return tern_base_fail(TERN_ERR_ARG, "%s: there is no type %d", c->what, (int)scale->type);
+    if ((unsigned)args->type >= TERN_TYPES)
+        return tern_base_fail(TERN_ERR_ARG, "%s: there is no type %d", c->what, (int)args->type);
+    if ((unsigned)args->op >= TERN_REDUCTIONS)
+        return tern_base_fail(TERN_ERR_ARG, "%s: there is no reduction %d of %s", c->what, (int)args->op,
+                              type_text[args->type]);
+    if (!tern_op_acc_has(args->op, args->type))
+        return tern_base_fail(TERN_ERR_ARG, "%s: the reduction %s is not defined for %s", c->what,
+                              reduction_text[args->op], type_text[args->type]);
+    return tern_base_fail(TERN_ERR_ARG, "%s: the reduction %s of %s takes no factor; only sum does", c->what,
+                          reduction_text[args->op], type_text[args->type]);
+}
+
+/* Fill in what the accumulate computes. */
+static tern_status read_args(struct tern_api_call *c, const tern_acc_args *args, bool fetch)
+{
+    tern_acc_args copy;
+
+    if (!args)
+        return tern_base_fail(TERN_ERR_ARG, "%s: args is NULL", c->what);
+    if (!(args = TERN_API_SIZED(tern_acc_args, args, &copy, c->what)))
+        return TERN_ERR_ARG;
+    if (!tern_op_acc_has((unsigned)args->op, (unsigned)args->type) || (args->factor && args->op != TERN_SUM))
+        return is_undefined(c, args);
     c->adds = true;
-    tern_op_acc_op_make(&c->sum, scale->type, scale->by, fetch);
-    return c->checks_opts ? tern_api_opts(c->ctx, c->opts, c->what) : TERN_OK;
+    tern_op_acc_op_make(&c->sum, args, fetch);
+    return TERN_OK;
+}
+
+/* The blocking form of a call. */
+static tern_status blocking(struct tern_api_call *c, const tern_acc_args *args, bool fetch)
+{
+    c->opts = &tern_op_blocking;
+    return read_args(c, args, fetch);
+}
+
+/* The form with options, which are read into *o. */
+static tern_status with(struct tern_api_call *c, const tern_opts *opts, bool fetch, struct tern_api_opts *o)
+{
+    tern_status st = tern_api_opts(c->ctx, opts, TERN_API_NOTIFY | TERN_API_ACC, c->what, o);
+
+    c->opts = o->opts;
+    c->what = o->what;
+    if (st >= 0 && !o->opts->acc)
+        return tern_base_fail(TERN_ERR_ARG, "%s: opts->acc is NULL", c->what);
+    return st < 0 ? st : read_args(c, o->opts->acc, fetch);
 }
 
 /* ---- contiguous ---- */
@@ -122,78 +166,154 @@ static tern_status piece(const struct tern_api_call *c, uint64_t offset, const v
 
 /* ---- the calls ---- */
 
-#define CALL(name, options)                                                                  \
-    {                                                                                        \
-        .ctx = ctx, .region = region, .rank = rank, .opts = (options), .what = "tern_" #name \
-    }
+tern_status tern_acc(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src, size_t len,
+                     const tern_acc_args *args)
+{
+    struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_acc" };
+    tern_status          st = blocking(&call, args, false);
 
-/* The contiguous calls. */
-#define PIECE(verb, buffer, fetch)                                                                                   \
-    tern_status tern_##verb(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, buffer local, size_t len, \
-                            const tern_scale *scale)                                                                 \
-    {                                                                                                                \
-        struct tern_api_call call = CALL(verb, &tern_op_blocking);                                                   \
-        tern_status          st = check_call(&call, scale, fetch);                                                   \
-                                                                                                                     \
-        return st < 0 ? st : piece(&call, offset, local, len);                                                       \
-    }                                                                                                                \
-    tern_status tern_##verb##_notify(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, buffer local,    \
-                                     size_t len, const tern_scale *scale, uint32_t tag)                              \
-    {                                                                                                                \
-        const tern_opts      opts = { .flags = TERN_NOTIFY | TERN_OP_BLOCKING, .tag = tag };                         \
-        struct tern_api_call call = CALL(verb##_notify, &opts);                                                      \
-        tern_status          st = check_call(&call, scale, fetch);                                                   \
-                                                                                                                     \
-        return st < 0 ? st : piece(&call, offset, local, len);                                                       \
-    }                                                                                                                \
-    tern_status tern_##verb##_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, buffer local,      \
-                                   size_t len, const tern_scale *scale, const tern_opts *opts)                       \
-    {                                                                                                                \
-        const tern_opts      nbi = { 0 };                                                                            \
-        struct tern_api_call call = CALL(verb, opts ? opts : &nbi);                                                  \
-        tern_status          st;                                                                                     \
-                                                                                                                     \
-        call.checks_opts = true;                                                                                     \
-        st = check_call(&call, scale, fetch);                                                                        \
-        return st < 0 ? st : piece(&call, offset, local, len);                                                       \
-    }
-PIECE(acc, const void *, false)
-PIECE(get_acc, void *, true)
+    return st < 0 ? st : piece(&call, offset, src, len);
+}
 
-/* The calls of one verb and shape. */
-#define SHAPE(verb, shape, fetch)                                                                                      \
-    tern_status tern_##verb##_##shape(tern_ctx *ctx, tern_region *region, int rank, const tern_##shape *description,   \
-                                      const tern_scale *scale)                                                         \
-    {                                                                                                                  \
-        struct tern_api_call call = CALL(verb##_##shape, &tern_op_blocking);                                           \
-        tern_status          st = check_call(&call, scale, fetch);                                                     \
-                                                                                                                       \
-        return st < 0 ? st : tern_api_##shape(&call, description);                                                     \
-    }                                                                                                                  \
-    tern_status tern_##verb##_##shape##_notify(tern_ctx *ctx, tern_region *region, int rank,                           \
-                                               const tern_##shape *description, const tern_scale *scale, uint32_t tag) \
-    {                                                                                                                  \
-        const tern_opts      opts = { .flags = TERN_NOTIFY | TERN_OP_BLOCKING, .tag = tag };                           \
-        struct tern_api_call call = CALL(verb##_##shape##_notify, &opts);                                              \
-        tern_status          st = check_call(&call, scale, fetch);                                                     \
-                                                                                                                       \
-        return st < 0 ? st : tern_api_##shape(&call, description);                                                     \
-    }                                                                                                                  \
-    tern_status tern_##verb##_##shape##_with(tern_ctx *ctx, tern_region *region, int rank,                             \
-                                             const tern_##shape *description, const tern_scale *scale,                 \
-                                             const tern_opts *opts)                                                    \
-    {                                                                                                                  \
-        const tern_opts      nbi = { 0 };                                                                              \
-        struct tern_api_call call = CALL(verb##_##shape, opts ? opts : &nbi);                                          \
-        tern_status          st;                                                                                       \
-                                                                                                                       \
-        call.checks_opts = true;                                                                                       \
-        st = check_call(&call, scale, fetch);                                                                          \
-        return st < 0 ? st : tern_api_##shape(&call, description);                                                     \
-    }
-SHAPE(acc, vector, false)
-SHAPE(get_acc, vector, true)
-SHAPE(acc, indexed, false)
-SHAPE(get_acc, indexed, true)
-SHAPE(acc, strided, false)
-SHAPE(get_acc, strided, true)
+tern_status tern_acc_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src, size_t len,
+                          const tern_opts *opts)
+{
+    struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_acc_with" };
+    struct tern_api_opts o;
+    tern_status          st = with(&call, opts, false, &o);
+
+    return st < 0 ? st : piece(&call, offset, src, len);
+}
+
+tern_status tern_get_acc(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *buffer, size_t len,
+                         const tern_acc_args *args)
+{
+    struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_get_acc" };
+    tern_status          st = blocking(&call, args, true);
+
+    return st < 0 ? st : piece(&call, offset, buffer, len);
+}
+
+tern_status tern_get_acc_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *buffer, size_t len,
+                              const tern_opts *opts)
+{
+    struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_get_acc_with" };
+    struct tern_api_opts o;
+    tern_status          st = with(&call, opts, true, &o);
+
+    return st < 0 ? st : piece(&call, offset, buffer, len);
+}
+
+tern_status tern_acc_vector(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
+                            const tern_acc_args *args)
+{
+    struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_acc_vector" };
+    tern_status          st = blocking(&call, args, false);
+
+    return st < 0 ? st : tern_api_vector(&call, vector);
+}
+
+tern_status tern_acc_vector_with(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
+                                 const tern_opts *opts)
+{
+    struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_acc_vector_with" };
+    struct tern_api_opts o;
+    tern_status          st = with(&call, opts, false, &o);
+
+    return st < 0 ? st : tern_api_vector(&call, vector);
+}
+
+tern_status tern_acc_indexed(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
+                             const tern_acc_args *args)
+{
+    struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_acc_indexed" };
+    tern_status          st = blocking(&call, args, false);
+
+    return st < 0 ? st : tern_api_indexed(&call, indexed);
+}
+
+tern_status tern_acc_indexed_with(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
+                                  const tern_opts *opts)
+{
+    struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_acc_indexed_with" };
+    struct tern_api_opts o;
+    tern_status          st = with(&call, opts, false, &o);
+
+    return st < 0 ? st : tern_api_indexed(&call, indexed);
+}
+
+tern_status tern_acc_strided(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
+                             const tern_acc_args *args)
+{
+    struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_acc_strided" };
+    tern_status          st = blocking(&call, args, false);
+
+    return st < 0 ? st : tern_api_strided(&call, strided);
+}
+
+tern_status tern_acc_strided_with(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
+                                  const tern_opts *opts)
+{
+    struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_acc_strided_with" };
+    struct tern_api_opts o;
+    tern_status          st = with(&call, opts, false, &o);
+
+    return st < 0 ? st : tern_api_strided(&call, strided);
+}
+
+tern_status tern_get_acc_vector(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
+                                const tern_acc_args *args)
+{
+    struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_get_acc_vector" };
+    tern_status          st = blocking(&call, args, true);
+
+    return st < 0 ? st : tern_api_vector(&call, vector);
+}
+
+tern_status tern_get_acc_vector_with(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
+                                     const tern_opts *opts)
+{
+    struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_get_acc_vector_with" };
+    struct tern_api_opts o;
+    tern_status          st = with(&call, opts, true, &o);
+
+    return st < 0 ? st : tern_api_vector(&call, vector);
+}
+
+tern_status tern_get_acc_indexed(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
+                                 const tern_acc_args *args)
+{
+    struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_get_acc_indexed" };
+    tern_status          st = blocking(&call, args, true);
+
+    return st < 0 ? st : tern_api_indexed(&call, indexed);
+}
+
+tern_status tern_get_acc_indexed_with(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
+                                      const tern_opts *opts)
+{
+    struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_get_acc_indexed_with" };
+    struct tern_api_opts o;
+    tern_status          st = with(&call, opts, true, &o);
+
+    return st < 0 ? st : tern_api_indexed(&call, indexed);
+}
+
+tern_status tern_get_acc_strided(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
+                                 const tern_acc_args *args)
+{
+    struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_get_acc_strided" };
+    tern_status          st = blocking(&call, args, true);
+
+    return st < 0 ? st : tern_api_strided(&call, strided);
+}
+
+tern_status tern_get_acc_strided_with(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
+                                      const tern_opts *opts)
+{
+    struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_get_acc_strided_with" };
+    struct tern_api_opts o;
+    tern_status          st = with(&call, opts, true, &o);
+
+    return st < 0 ? st : tern_api_strided(&call, strided);
+}

@@ -78,12 +78,16 @@ static tern_status check_payload(const tern_am *m, int peer, const char *what)
     return TERN_OK;
 }
 
-static inline tern_status check_message(const tern_am *m, int peer, const char *what)
+/* Read a message of the program, and check it. */
+static inline tern_status check_message(const tern_am **message, tern_am *copy, int peer, const char *what)
 {
-    tern_status st;
+    const tern_am *m = *message;
+    tern_status    st;
 
     if (!m)
         return tern_base_fail(TERN_ERR_ARG, "%s: message is NULL", what);
+    if (!(*message = m = TERN_API_SIZED(tern_am, m, copy, what)))
+        return TERN_ERR_ARG;
     if (m->flags & ~TERN_IMMEDIATE)
         return tern_base_fail(TERN_ERR_ARG, "%s: unknown flags 0x%x", what, m->flags);
     if ((st = check_handler(m->handler, m->args, m->nargs, what)) < 0)
@@ -110,36 +114,43 @@ static inline tern_status check_peer(const tern_ctx *ctx, int rank, const char *
     return TERN_OK;
 }
 
-tern_status tern_am_request(tern_ctx *ctx, int rank, const tern_am *message)
+static inline tern_status request(tern_ctx *ctx, int rank, const tern_am *message, const char *what)
 {
     int         peer = -1;
-    tern_status st = check_peer(ctx, rank, "tern_am_request", &peer);
+    tern_am     copy;
+    tern_status st = check_peer(ctx, rank, what, &peer);
 
-    if (st < 0 || (st = check_message(message, peer, "tern_am_request")) < 0)
+    if (st < 0 || (st = check_message(&message, &copy, peer, what)) < 0)
         return st;
     return tern_op_am_send(ctx, peer, message);
 }
 
+tern_status tern_am_request(tern_ctx *ctx, int rank, const tern_am *message)
+{
+    return request(ctx, rank, message, "tern_am_request");
+}
+
 tern_status tern_am_request_with(tern_ctx *ctx, int rank, const tern_am *message, const tern_opts *opts)
 {
-    const tern_opts plain = { 0 };
-    tern_am         now = message ? *message : (tern_am){ 0 };
-    int             peer = -1;
-    tern_status     st = check_peer(ctx, rank, "tern_am_request_with", &peer);
+    struct tern_api_opts o;
+    tern_am              now;
+    int                  peer = -1;
+    tern_status          st = tern_api_opts(ctx, opts, 0, "tern_am_request_with", &o);
 
-    opts = opts ? opts : &plain;
-    now.flags |= opts->flags & TERN_IMMEDIATE;
-    if (tern_op_is_parked(opts))
-        now.flags &= ~TERN_IMMEDIATE; /* a triggered operation never waits, and its payload is transferred first */
-    if (st < 0 || (st = check_message(message ? &now : NULL, peer, "tern_am_request_with")) < 0 ||
-        (st = tern_api_opts(ctx, opts, "tern_am_request_with")) < 0)
+    if (st < 0 || (st = check_peer(ctx, rank, o.what, &peer)) < 0 ||
+        (st = check_message(&message, &now, peer, o.what)) < 0)
         return st;
-    if (opts->flags & TERN_NOTIFY)
-        return tern_base_fail(TERN_ERR_ARG, "tern_am_request_with: a handler runs there; there is no notification");
-    if (tern_op_is_parked(opts))
-        return tern_op_trigger_am(ctx, peer, &now, opts);
+    now = *message;
+    now.flags |= o.opts->flags & TERN_IMMEDIATE;
+    if (tern_op_is_parked(o.opts)) {
+        now.flags &= ~TERN_IMMEDIATE; /* a triggered operation never waits, and its payload is transferred first */
+        return tern_op_trigger_am(ctx, peer, &now, o.opts);
+    }
+    if ((now.flags & TERN_IMMEDIATE) && now.kind == TERN_AM_LONG &&
+        (st = check_carried(now.region, peer, now.len, o.what)) < 0)
+        return st;
     if ((st = tern_op_am_send(ctx, peer, &now)) == TERN_OK)
-        tern_op_no_events(opts);
+        tern_op_no_events(o.opts);
     return st;
 }
 
@@ -147,9 +158,8 @@ tern_status tern_am_request_with(tern_ctx *ctx, int rank, const tern_am *message
 static __attribute__((noinline)) tern_status short_slowly(tern_ctx *ctx, int peer, unsigned handler,
                                                           const uint32_t *args, unsigned nargs)
 {
-    const tern_am message = {
-        .kind = TERN_AM_SHORT, .handler = (uint16_t)handler, .nargs = (uint16_t)nargs, .args = args
-    };
+    const tern_am message =
+        TERN_AM(.kind = TERN_AM_SHORT, .handler = (uint16_t)handler, .nargs = (uint16_t)nargs, .args = args);
 
     return tern_op_am_send(ctx, peer, &message);
 }
@@ -161,14 +171,15 @@ tern_status tern_am_short(tern_ctx *ctx, int rank, unsigned handler, const uint3
 
     if (TERN_UNLIKELY(st < 0 || (st = check_handler(handler, args, nargs, "tern_am_short")) < 0))
         return st;
-    st = tern_op_am_send_short(ctx, peer, handler, args, nargs);
+    st = tern_op_am_send_short(ctx, peer, tern_op_am_with_team(ctx, handler), args, nargs);
     return TERN_LIKELY(st != TERN_AGAIN) ? st : short_slowly(ctx, peer, handler, args, nargs);
 }
 
 tern_status tern_am_medium(tern_ctx *ctx, int rank, unsigned handler, const uint32_t *args, unsigned nargs,
                            const void *payload, size_t len)
 {
-    const tern_am message = { .kind = TERN_AM_MEDIUM,
+    const tern_am message = { .size = sizeof(message),
+                              .kind = TERN_AM_MEDIUM,
                               .handler = (uint16_t)(handler & 0xffff),
                               .nargs = (uint16_t)(nargs & 0xffff),
                               .args = args,
@@ -177,7 +188,7 @@ tern_status tern_am_medium(tern_ctx *ctx, int rank, unsigned handler, const uint
 
     if (handler > UINT16_MAX || nargs > UINT16_MAX)
         return check_handler(handler, args, nargs, "tern_am_medium");
-    return tern_am_request(ctx, rank, &message);
+    return request(ctx, rank, &message, "tern_am_medium");
 }
 
 static inline tern_status check_token(const tern_am_token *token, const char *what)
@@ -194,12 +205,14 @@ static inline tern_status check_token(const tern_am_token *token, const char *wh
 
 tern_status tern_am_reply(tern_am_token *token, const tern_am *message)
 {
+    tern_am     copy;
     tern_status st = check_token(token, "tern_am_reply");
 
-    if (st < 0 || (st = check_message(message, token->from, "tern_am_reply")) < 0)
+    if (st < 0 || (st = check_message(&message, &copy, token->from, "tern_am_reply")) < 0)
         return st;
     st = message->kind == TERN_AM_SHORT && !message->local
-             ? tern_op_am_send_short(NULL, token->from, message->handler, message->args, message->nargs)
+             ? tern_op_am_send_short(NULL, token->from, tern_op_am_with_team(NULL, message->handler), message->args,
+                                     message->nargs)
              : TERN_AGAIN;
     if (TERN_UNLIKELY(st == TERN_AGAIN))
         st = tern_op_am_send(NULL, token->from, message);
@@ -207,45 +220,45 @@ tern_status tern_am_reply(tern_am_token *token, const tern_am *message)
     return st;
 }
 
-/* Check the wish for a long message. If neither the target's memory nor a buffer of the caller can hold the payload,
- * the queue must. */
-static tern_status check_long_wish(const tern_am_wish *wish, int peer, size_t longest, const char *what)
+/* Check what is asked for a long message. If neither the target's memory nor a buffer of the caller can hold the
+ * payload, the queue must. */
+static tern_status check_long_prepare(const tern_am_prepare_opts *asked, int peer, size_t longest, const char *what)
 {
-    tern_status st = check_long(wish->region, peer, wish->offset, wish->max, what);
+    tern_status st = check_long(asked->region, peer, asked->offset, asked->max, what);
 
-    if (st == TERN_OK && wish->buffer && (wish->flags & TERN_IMMEDIATE))
-        st = check_carried(wish->region, peer, wish->min, what);
-    if (st < 0 || wish->buffer || wish->region->part[peer].base || wish->min <= longest)
+    if (st == TERN_OK && asked->buffer && (asked->flags & TERN_IMMEDIATE))
+        st = check_carried(asked->region, peer, asked->min, what);
+    if (st < 0 || asked->buffer || asked->region->part[peer].base || asked->min <= longest)
         return st;
     return tern_base_fail(TERN_ERR_RANGE,
                           "%s: stores do not reach the part of rank %d, and %zu bytes are more than the %zu for which "
                           "a queue always has space; pass a buffer",
-                          what, peer, wish->min, longest);
+                          what, peer, asked->min, longest);
 }
 
-static inline tern_status check_wish(const tern_am_wish *wish, int peer, const char *what)
+static inline tern_status check_prepare(const tern_am_prepare_opts *asked, int peer, const char *what)
 {
     size_t longest;
 
-    if (wish->flags & ~TERN_IMMEDIATE || wish->nargs > TERN_AM_ARGS)
+    if (asked->flags & ~TERN_IMMEDIATE || asked->nargs > TERN_AM_ARGS)
         return tern_base_fail(TERN_ERR_ARG,
                               "%s: flags 0x%x, %u arguments; only TERN_IMMEDIATE and up to %d are allowed", what,
-                              wish->flags, wish->nargs, TERN_AM_ARGS);
-    if (wish->min > wish->max)
-        return tern_base_fail(TERN_ERR_ARG, "%s: the minimum of %zu bytes is above the maximum of %zu", what, wish->min,
-                              wish->max);
-    if (wish->kind == TERN_AM_MEDIUM && !wish->region && wish->min <= TERN_LINK_DATA_MIN - WIRE_SPILL)
+                              asked->flags, asked->nargs, TERN_AM_ARGS);
+    if (asked->min > asked->max)
+        return tern_base_fail(TERN_ERR_ARG, "%s: the minimum of %zu bytes is above the maximum of %zu", what,
+                              asked->min, asked->max);
+    if (asked->kind == TERN_AM_MEDIUM && !asked->region && asked->min <= TERN_LINK_DATA_MIN - WIRE_SPILL)
         return TERN_OK;
-    if (wish->kind == TERN_AM_LONG)
-        return check_long_wish(wish, peer, tern_op_am_max_carried(peer), what);
-    longest = tern_op_am_max_medium(peer, wish->nargs);
-    if (wish->kind != TERN_AM_MEDIUM || wish->region)
+    if (asked->kind == TERN_AM_LONG)
+        return check_long_prepare(asked, peer, tern_op_am_max_carried(peer), what);
+    longest = tern_op_am_max_medium(peer, asked->nargs);
+    if (asked->kind != TERN_AM_MEDIUM || asked->region)
         return tern_base_fail(TERN_ERR_ARG, "%s: only medium messages, and long ones with a region, are prepared",
                               what);
-    if (wish->min > longest)
+    if (asked->min > longest)
         return tern_base_fail(TERN_ERR_RANGE,
                               "%s: %zu bytes are more than the %zu for which a queue always has space (TERN_AM_QUEUE)",
-                              what, wish->min, longest);
+                              what, asked->min, longest);
     return TERN_OK;
 }
 
@@ -254,31 +267,39 @@ static struct tern_op_am_reservation *room_of(tern_am_prepared *prepared)
     return (struct tern_op_am_reservation *)(void *)prepared->reserved;
 }
 
-tern_status tern_am_prepare(tern_ctx *ctx, int rank, const tern_am_wish *wish, tern_am_prepared *out)
+tern_status tern_am_prepare(tern_ctx *ctx, int rank, const tern_am_prepare_opts *opts, tern_am_prepared *out)
 {
-    int         peer = -1;
-    tern_status st = check_peer(ctx, rank, "tern_am_prepare", &peer);
+    const tern_am_prepare_opts *asked;
+    tern_am_prepare_opts        copy;
+    int                         peer = -1;
+    tern_status                 st = check_peer(ctx, rank, "tern_am_prepare", &peer);
 
     if (st < 0)
         return st;
-    if (!wish || !out)
-        return tern_base_fail(TERN_ERR_ARG, "tern_am_prepare: %s is NULL", wish ? "out" : "wish");
-    if ((st = check_wish(wish, peer, "tern_am_prepare")) < 0)
+    if (!opts || !out)
+        return tern_base_fail(TERN_ERR_ARG, "tern_am_prepare: %s is NULL", opts ? "out" : "opts");
+    if (!(asked = TERN_API_SIZED(tern_am_prepare_opts, opts, &copy, "tern_am_prepare")))
+        return TERN_ERR_ARG;
+    if ((st = check_prepare(asked, peer, "tern_am_prepare")) < 0)
         return st;
-    return tern_op_am_prepare(ctx, peer, wish, room_of(out), out);
+    return tern_op_am_prepare(ctx, peer, asked, room_of(out), out);
 }
 
-tern_status tern_am_prepare_reply(tern_am_token *token, const tern_am_wish *wish, tern_am_prepared *out)
+tern_status tern_am_prepare_reply(tern_am_token *token, const tern_am_prepare_opts *opts, tern_am_prepared *out)
 {
-    tern_status st = check_token(token, "tern_am_prepare_reply");
+    const tern_am_prepare_opts *asked;
+    tern_am_prepare_opts        copy;
+    tern_status                 st = check_token(token, "tern_am_prepare_reply");
 
     if (st < 0)
         return st;
-    if (!wish || !out)
-        return tern_base_fail(TERN_ERR_ARG, "tern_am_prepare_reply: %s is NULL", wish ? "out" : "wish");
-    if ((st = check_wish(wish, token->from, "tern_am_prepare_reply")) < 0)
+    if (!opts || !out)
+        return tern_base_fail(TERN_ERR_ARG, "tern_am_prepare_reply: %s is NULL", opts ? "out" : "opts");
+    if (!(asked = TERN_API_SIZED(tern_am_prepare_opts, opts, &copy, "tern_am_prepare_reply")))
+        return TERN_ERR_ARG;
+    if ((st = check_prepare(asked, token->from, "tern_am_prepare_reply")) < 0)
         return st;
-    st = tern_op_am_prepare(NULL, token->from, wish, room_of(out), out);
+    st = tern_op_am_prepare(NULL, token->from, asked, room_of(out), out);
     if (st == TERN_OK) {
         room_of(out)->token = token;
         token->replied = true;
@@ -307,7 +328,8 @@ tern_status tern_am_commit(tern_am_prepared *prepared, unsigned handler, const u
                               room_of(prepared)->nargs);
     if (len > prepared->len)
         return tern_base_fail(TERN_ERR_RANGE, "tern_am_commit: %zu bytes, but %zu were prepared", len, prepared->len);
-    return tern_op_am_commit(room_of(prepared), handler, args, nargs, prepared->addr, len);
+    return tern_op_am_commit(room_of(prepared), tern_op_am_with_team(room_of(prepared)->ctx, handler), args, nargs,
+                             prepared->addr, len);
 }
 
 tern_status tern_am_cancel(tern_am_prepared *prepared)
@@ -334,37 +356,4 @@ size_t tern_am_max_medium(const tern_ctx *ctx, int rank, unsigned nargs)
 size_t tern_am_max_long(const tern_ctx *ctx, int rank, unsigned nargs)
 {
     return tern_am_max_medium(ctx, rank, nargs) > 0 ? SIZE_MAX / 2 : 0;
-}
-
-/* A condition of the program that a wait checks. */
-struct until {
-    tern_ctx *ctx;
-    bool (*condition)(void *arg);
-    void *arg;
-};
-
-static tern_status until_poll(void *arg)
-{
-    struct until *until = arg;
-
-    tern_core_ctx_progress(until->ctx);
-    return until->condition(until->arg) ? TERN_OK : TERN_PENDING;
-}
-
-static void until_describe(void *arg, char *text, size_t size)
-{
-    (void)arg;
-    snprintf(text, size, "tern_wait_until: the program's condition does not hold");
-}
-
-tern_status tern_wait_until(tern_ctx *ctx, bool (*condition)(void *arg), void *arg, tern_deadline deadline)
-{
-    struct until     until = { ctx, condition, arg };
-    struct tern_wait wait = { .poll = until_poll, .describe = until_describe, .arg = &until, .deadline = deadline };
-
-    if (!ctx || !condition)
-        return tern_base_fail(TERN_ERR_ARG, "tern_wait_until: %s is NULL", ctx ? "condition" : "ctx");
-    if (tern_core_in_handler())
-        return tern_base_fail(TERN_ERR_STATE, "tern_wait_until: a handler must not wait");
-    return condition(arg) ? TERN_OK : tern_core_wait(&wait);
 }

@@ -1,6 +1,5 @@
 /* atomic.c: the public calls of tern/atomic.h that are not inlined: check, read the operand, then call op/atomic. */
 #include <tern/atomic.h>
-#include <tern/notify.h>
 
 #include <string.h>
 
@@ -209,13 +208,6 @@ static tern_status check(const struct call *c, uint64_t offset, tern_type type, 
     return c->domain && c->domain->mechanism == TERN_ATOMIC_NETWORK ? by_network(c, a) : TERN_OK;
 }
 
-static tern_status need_domain(const tern_atomic_domain *domain, const char *what)
-{
-    if (!domain)
-        return tern_base_fail(TERN_ERR_ARG, "%s: domain is NULL", what);
-    return TERN_OK;
-}
-
 /* ---- operations ---- */
 
 /* Start or run a checked operation. */
@@ -236,67 +228,66 @@ static tern_status run(const struct call *c, uint64_t offset, tern_type type, co
     return st < 0 ? st : tern_op_atomic(c->ctx, &a, a.part, &tern_op_blocking, c->what);
 }
 
+/* Read the arguments of a call that describes its operation in a struct, and choose the type: that of the domain, if
+ * there is one. */
+static tern_status read_call(const struct call *c, const tern_atomic_args **args, tern_atomic_args *copy,
+                             tern_type *type)
+{
+    if (!*args)
+        return tern_base_fail(TERN_ERR_ARG, "%s: args is NULL", c->what);
+    if (!(*args = TERN_API_SIZED(tern_atomic_args, *args, copy, c->what)))
+        return TERN_ERR_ARG;
+    *type = c->domain ? c->domain->type : (*args)->type;
+    if ((unsigned)*type >= TERN_ATOMIC_TYPES)
+        return tern_base_fail(TERN_ERR_ARG, "%s: type %u has no atomic operations", c->what, (unsigned)*type);
+    return TERN_OK;
+}
+
 tern_status tern_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank, uint64_t offset,
                         const tern_atomic_args *args)
 {
     const struct call c = { ctx, domain, region, rank, "tern_atomic" };
-    tern_status       st = need_domain(domain, c.what);
+    tern_atomic_args  copy;
+    tern_type         type = TERN_INT32;
+    tern_status       st = read_call(&c, &args, &copy, &type);
 
-    return st < 0 ? st : run(&c, offset, domain->type, args);
-}
-
-tern_status tern_atomic_far(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank, uint64_t offset,
-                            tern_type type, const tern_atomic_args *args)
-{
-    const struct call c = { ctx, domain, region, rank, "tern_atomic" };
-    tern_status       st = need_domain(domain, c.what);
-
-    if (st == TERN_OK && (unsigned)type >= TERN_ATOMIC_TYPES)
-        st = tern_base_fail(TERN_ERR_ARG, "%s: type %u has no atomic operations", c.what, (unsigned)type);
     return st < 0 ? st : run(&c, offset, type, args);
 }
 
-tern_status tern_rmw_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, tern_type type,
-                         const tern_atomic_args *args)
+tern_status tern_inline_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
+                               uint64_t offset, const struct tern_inline_operation *atomic, void *result)
 {
-    const struct call c = { ctx, NULL, region, rank, args && args->op == TERN_ATOMIC_SWAP ? "tern_swap" : "tern_fadd" };
+    const struct call      c = { ctx, domain, region, rank, atomic->call };
+    const tern_atomic_args args = { .size = sizeof(args),
+                                    .op = (tern_atomic_op)atomic->op,
+                                    .operand = &atomic->operand,
+                                    .compare = &atomic->compare,
+                                    .result = result };
 
-    if (type != TERN_UINT32 && type != TERN_UINT64)
-        return tern_base_fail(TERN_ERR_ARG, "%s: type %u is neither uint32 nor uint64", c.what, (unsigned)type);
-    return run(&c, offset, type, args);
+    if (atomic->needs_domain && !domain)
+        return tern_base_fail(TERN_ERR_ARG, "%s: domain is NULL", c.what);
+    if (atomic->type > TERN_ATOMIC_TYPES && !domain->freed)
+        return run(&c, offset, domain->type, &args);
+    return run(&c, offset, (tern_type)atomic->type, &args);
 }
 
 tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank, uint64_t offset,
                              const tern_atomic_args *args, const tern_opts *opts)
 {
-    const struct call     c = { ctx, domain, region, rank, "tern_atomic" };
-    const tern_opts       nbi = { 0 };
+    struct call           c = { ctx, domain, region, rank, opts ? "tern_atomic_with" : "tern_atomic_nbi" };
+    struct tern_api_opts  o;
+    tern_atomic_args      copy;
+    tern_type             type = TERN_INT32;
     struct tern_op_atomic a;
-    tern_opts             known;
-    tern_status           st = need_domain(domain, c.what);
+    tern_status           st = tern_api_opts(ctx, opts, TERN_API_NOTIFY | TERN_API_ORDER, c.what, &o);
 
-    opts = opts ? opts : &nbi;
-    known = *opts;
-    known.flags &= ~(TERN_ACQUIRE | TERN_RELEASE);
-    if (st < 0 || (st = tern_api_opts(ctx, &known, c.what)) < 0 || (st = check(&c, offset, domain->type, args, &a)) < 0)
+    c.what = o.what;
+    if (st < 0 || (st = read_call(&c, &args, &copy, &type)) < 0 || (st = check(&c, offset, type, args, &a)) < 0)
         return st;
-    if (tern_op_is_parked(opts) && opts->flags != known.flags)
+    if (tern_op_is_parked(o.opts) && (o.opts->flags & (TERN_ACQUIRE | TERN_RELEASE)))
         return tern_base_fail(TERN_ERR_ARG,
                               "%s: TERN_ACQUIRE and TERN_RELEASE order what the program does, and not what "
                               "a counter starts or counts",
                               c.what);
-    return go(&c, &a, opts);
-}
-
-tern_status tern_atomic_notify(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
-                               uint64_t offset, const tern_atomic_args *args, uint32_t tag)
-{
-    const struct call     c = { ctx, domain, region, rank, "tern_atomic_notify" };
-    const tern_opts       opts = { .flags = TERN_NOTIFY | TERN_OP_BLOCKING, .tag = tag };
-    struct tern_op_atomic a;
-    tern_status           st = need_domain(domain, c.what);
-
-    if (st < 0 || (st = check(&c, offset, domain->type, args, &a)) < 0)
-        return st;
-    return go(&c, &a, &opts);
+    return go(&c, &a, o.opts);
 }

@@ -1,6 +1,9 @@
 /* check.c: see check.h. */
 #include "api/check.h"
 
+#include <string.h>
+#include <tern/atomic.h>
+
 #include "base/bits.h"
 #include "core/job.h"
 #include "core/region.h"
@@ -47,17 +50,78 @@ tern_status tern_api_xfer(const tern_ctx *ctx, const tern_region *region, int ra
     return tern_api_alive(ctx, rank, what);
 }
 
-tern_status tern_api_opts(const tern_ctx *ctx, const tern_opts *opts, const char *what)
+const void *tern_api_resize(const void *in, void *copy, size_t size, const char *what, const char *type)
 {
-    if (opts->flags & ~(TERN_IMMEDIATE | TERN_WANT_EVENT | TERN_NOTIFY | TERN_COUNT_BYTES))
-        return tern_base_fail(TERN_ERR_ARG, "%s: unknown flags 0x%x", what, opts->flags);
+    uint32_t             given = *(const uint32_t *)in;
+    const unsigned char *bytes = in;
+
+    if (given < 2 * sizeof(uint32_t)) {
+        tern_base_fail(TERN_ERR_ARG,
+                       "%s: the size in a %s is %u; initialize the struct with its macro, such as TERN_OPTS_INIT", what,
+                       type, given);
+        return NULL;
+    }
+    for (size_t i = size; i < given; i++)
+        if (bytes[i] != 0) {
+            tern_base_fail(TERN_ERR_ARG,
+                           "%s: the program sets fields of %s that Tern " TERN_VERSION
+                           " does not know; run it with the "
+                           "version with which it was compiled",
+                           what, type);
+            return NULL;
+        }
+    memset(copy, 0, size);
+    memcpy(copy, in, given < size ? given : size);
+    return copy;
+}
+
+/* ---- options ---- */
+
+static tern_status refuse(const char *field, const char *why, const char *what)
+{
+    return tern_base_fail(TERN_ERR_ARG, "%s: %s %s", what, field, why);
+}
+
+static tern_status check_allowed(const tern_opts *opts, unsigned allowed, const char *what)
+{
+    uint32_t known = TERN_IMMEDIATE | TERN_WANT_EVENT | TERN_NOTIFY | TERN_COUNT_BYTES | TERN_ACQUIRE | TERN_RELEASE;
+
+    if (opts->flags & ~known)
+        return tern_base_fail(TERN_ERR_ARG, "%s: unknown flags 0x%x", what, opts->flags & ~known);
+    if ((opts->flags & (TERN_ACQUIRE | TERN_RELEASE)) && !(allowed & TERN_API_ORDER))
+        return refuse("TERN_ACQUIRE and TERN_RELEASE", "are for atomic operations", what);
+    if ((opts->flags & TERN_NOTIFY) && !(allowed & TERN_API_NOTIFY))
+        return refuse("TERN_NOTIFY", "is not possible here: the operation has no target to notify", what);
+    if (opts->signal && !(allowed & TERN_API_SIGNAL))
+        return refuse("opts->signal", "is for puts", what);
+    if (opts->signal && (opts->flags & TERN_NOTIFY))
+        return refuse("opts->signal", "and TERN_NOTIFY exclude each other", what);
+    if (!opts->acc != !(allowed & TERN_API_ACC))
+        return refuse("opts->acc", opts->acc ? "is for accumulates" : "is NULL; it says what to compute", what);
+    return TERN_OK;
+}
+
+tern_status tern_api_opts(const tern_ctx *ctx, const tern_opts *opts, unsigned allowed, const char *what,
+                          struct tern_api_opts *out)
+{
+    static const tern_opts none = { .size = sizeof(none) };
+    tern_status            st;
+
+    out->what = what;
+    if (!(out->opts = opts = opts ? TERN_API_SIZED(tern_opts, opts, &out->copy, what) : &none))
+        return TERN_ERR_ARG;
+    if (opts->call)
+        out->what = what = opts->call;
+    if (TERN_UNLIKELY((opts->flags & ~(TERN_IMMEDIATE | TERN_WANT_EVENT)) || opts->signal || opts->acc || allowed) &&
+        (st = check_allowed(opts, allowed, what)) < 0)
+        return st;
     if ((opts->flags & TERN_COUNT_BYTES) && !opts->counter)
-        return tern_base_fail(TERN_ERR_ARG, "%s: TERN_COUNT_BYTES without a counter", what);
+        return refuse("TERN_COUNT_BYTES", "is set without a counter", what);
     if ((opts->flags & TERN_WANT_EVENT) && !opts->event)
-        return tern_base_fail(TERN_ERR_ARG, "%s: event is NULL", what);
+        return refuse("event", "is NULL", what);
     if (ctx &&
         ((opts->counter && opts->counter->engine->owner != ctx) || (opts->when && opts->when->engine->owner != ctx)))
-        return tern_base_fail(TERN_ERR_ARG, "%s: the counter belongs to another context than the operation", what);
+        return refuse("the counter", "belongs to another context than the operation", what);
     return TERN_OK;
 }
 

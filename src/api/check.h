@@ -8,6 +8,19 @@
 /* Report that an argument is NULL. */
 tern_status tern_api_null(const char *what) __attribute__((cold));
 
+/* Read an input struct of the program, which begins with its size. Returns the struct itself if the program was
+ * compiled with the same version of it; otherwise *copy, in which fields that the program does not know are zero. NULL,
+ * with the detail of the error: the size was not set, or the program has set fields that this library does not know.
+ * type is the name of the struct. */
+const void *tern_api_resize(const void *in, void *copy, size_t size, const char *what, const char *type)
+    __attribute__((cold));
+
+static inline const void *tern_api_sized(const void *in, void *copy, size_t size, const char *what, const char *type)
+{
+    return TERN_LIKELY(*(const uint32_t *)in == size) ? in : tern_api_resize(in, copy, size, what, type);
+}
+#define TERN_API_SIZED(type, in, copy, what) ((const type *)tern_api_sized(in, copy, sizeof(type), what, #type))
+
 /* Find the part of a rank of the context's team. Returns an error if an argument is invalid. */
 tern_status tern_api_part(const tern_ctx *ctx, const tern_region *region, int rank, const char *what,
                           const struct tern_link_part **part);
@@ -19,8 +32,25 @@ tern_status tern_api_alive(const tern_ctx *ctx, int rank, const char *what);
 tern_status tern_api_xfer(const tern_ctx *ctx, const tern_region *region, int rank, struct tern_xfer *xfer,
                           const char *what);
 
-/* Check that the options are valid, and that their counters belong to the context, if that is not NULL. */
-tern_status tern_api_opts(const tern_ctx *ctx, const tern_opts *opts, const char *what);
+/* What the options of a call may contain, in addition to events, counters and TERN_IMMEDIATE. */
+enum tern_api_allowed {
+    TERN_API_NOTIFY = 1, /* TERN_NOTIFY */
+    TERN_API_SIGNAL = 2,
+    TERN_API_ACC = 4,
+    TERN_API_ORDER = 8, /* TERN_ACQUIRE and TERN_RELEASE */
+};
+
+/* The options of a call, read and checked. */
+struct tern_api_opts {
+    const tern_opts *opts;
+    const char      *what; /* the public call, for error texts */
+    tern_opts        copy;
+};
+
+/* Read the options, which may be NULL, and check that they are valid, that the call allows them (allowed: a set of enum
+ * tern_api_allowed), and that their counters belong to the context, if that is not NULL. */
+tern_status tern_api_opts(const tern_ctx *ctx, const tern_opts *opts, unsigned allowed, const char *what,
+                          struct tern_api_opts *out);
 
 /* Whether the rank of the part can be notified, which requires that it is in the region's team. */
 bool tern_api_notifies(const struct tern_link_part *part, int rank, const char *what);

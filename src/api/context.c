@@ -19,17 +19,17 @@ tern_status tern_ctx_create(tern_team *team, tern_order order, tern_ctx **out)
     return tern_core_ctx_open(team, order, out);
 }
 
-tern_status tern_ctx_destroy(tern_ctx *ctx)
+tern_status tern_ctx_free(tern_ctx *ctx)
 {
     tern_status st;
 
     if (!ctx || ctx == tern_world)
-        return tern_base_fail(TERN_ERR_ARG, "tern_ctx_destroy: %s",
+        return tern_base_fail(TERN_ERR_ARG, "tern_ctx_free: %s",
                               ctx ? "TERN_WORLD stays until tern_finalize" : "ctx is NULL");
-    st = tern_core_ctx_retire(ctx, tern_core_ctx_deadline(ctx), "tern_ctx_destroy");
+    st = tern_core_ctx_retire(ctx, tern_core_ctx_deadline(ctx), "tern_ctx_free");
     if (st < 0)
         return st;
-    st = tern_core_ctx_failed(ctx, "tern_ctx_destroy");
+    st = tern_core_ctx_failed(ctx, "tern_ctx_free");
     tern_core_ctx_close(ctx);
     return st;
 }

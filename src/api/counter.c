@@ -7,13 +7,14 @@
 #include "core/wait.h"
 #include "op/trigger/engine.h"
 
-tern_status tern_counter_new(tern_ctx *ctx, tern_counter **out)
+tern_status tern_counter_create(tern_ctx *ctx, tern_counter **out)
 {
     if (!ctx || !out)
-        return tern_api_null("tern_counter_new");
+        return tern_api_null("tern_counter_create");
     if (ctx->order == TERN_STRICT)
-        return tern_base_fail(TERN_ERR_ARG, "tern_counter_new: a strict context has no counters: what they trigger is "
-                                            "not in the program's order; make a relaxed context for it");
+        return tern_base_fail(TERN_ERR_ARG,
+                              "tern_counter_create: a strict context has no counters: what they trigger is "
+                              "not in the program's order; make a relaxed context for it");
     return tern_op_counter_new(ctx, out);
 }
 
@@ -52,16 +53,15 @@ tern_status tern_counter_add(tern_counter *counter, uint64_t value)
 
 tern_status tern_counter_add_with(tern_counter *counter, uint64_t value, const tern_opts *opts)
 {
-    tern_status st;
+    struct tern_api_opts o;
+    tern_status          st;
 
     if (!counter)
         return tern_api_null("tern_counter_add_with");
     if (!opts)
         return add(counter, value, "tern_counter_add_with");
-    if (opts->flags & TERN_NOTIFY)
-        return tern_base_fail(TERN_ERR_ARG, "tern_counter_add_with: there is no target to notify");
-    st = tern_api_opts(counter->engine->owner, opts, "tern_counter_add_with");
-    return st < 0 ? st : tern_op_trigger_add(counter, value, opts);
+    st = tern_api_opts(counter->engine->owner, opts, 0, "tern_counter_add_with", &o);
+    return st < 0 ? st : tern_op_trigger_add(counter, value, o.opts);
 }
 
 tern_status tern_counter_read(const tern_counter *counter, uint64_t *value, uint64_t *failures)
@@ -125,7 +125,7 @@ tern_status tern_counter_wait(tern_counter *counter, uint64_t threshold, tern_de
 
 tern_status tern_counter_event(tern_counter *counter, uint64_t threshold, tern_event *event)
 {
-    const tern_opts opts = { .event = event, .when = counter, .threshold = threshold };
+    const tern_opts opts = TERN_OPTS(.event = event, .when = counter, .threshold = threshold);
 
     if (!counter || !event)
         return tern_api_null("tern_counter_event");

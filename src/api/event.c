@@ -5,7 +5,7 @@
 
 #include "core/wait_set.h"
 
-tern_status tern_event_poll(tern_event *event)
+tern_status tern_inline_event_test(tern_event *event)
 {
     if (!event)
         return tern_base_fail(TERN_ERR_ARG, "tern_event_test: event is NULL");
@@ -52,7 +52,7 @@ static tern_status events_poll(void *set)
 
 static tern_status one_poll(void *of)
 {
-    return tern_event_poll(((struct tern_waitables *)of)->objects);
+    return tern_inline_event_test(((struct tern_waitables *)of)->objects);
 }
 
 tern_status tern_event_wait(tern_event *event, tern_deadline deadline)
@@ -77,4 +77,12 @@ tern_status tern_event_wait_all(tern_event *events, size_t n, tern_deadline dead
     const struct tern_waitables of = { &events_kind, events, n, "tern_event_wait_all" };
 
     return tern_core_wait_all(&of, &events_kind, &deadline, NULL, NULL);
+}
+
+tern_status tern_event_wait_some(tern_event *events, size_t n, tern_deadline deadline, size_t *count, size_t *indices,
+                                 tern_status *statuses)
+{
+    const struct tern_waitables of = { &events_kind, events, n, "tern_event_wait_some" };
+
+    return tern_core_wait_some(&of, deadline, count, indices, NULL, statuses);
 }

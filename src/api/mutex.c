@@ -22,7 +22,7 @@ static tern_status check_create(uint64_t count, size_t bytes)
 /* Create a set of mutexes. The set is part of its region and is freed with the region. */
 static tern_status create(tern_ctx *ctx, uint64_t count, tern_mutexes **out)
 {
-    const tern_region_opts host = { TERN_MEMORY_HOST, NULL };
+    const tern_region_opts host = TERN_REGION_OPTS_INIT;
     unsigned               log = tern_op_mutex_log(ctx->team->size);
     struct tern_mutexes   *m = malloc(sizeof(*m));
     tern_status            st = check_create(count, tern_base_qlock_bytes(log));
@@ -64,19 +64,19 @@ static tern_status agree_free(const struct tern_mutexes *m)
     struct tern_team *team = m->region->team;
     tern_deadline     deadline = tern_core_job_deadline();
     uint64_t          held, *all = team->scratch;
-    tern_status       st = tern_core_team_gather(team, NULL, 0, NULL, deadline, "tern_mutex_destroy");
+    tern_status       st = tern_core_team_gather(team, NULL, 0, NULL, deadline, "tern_mutex_free");
 
     held = tern_op_mutex_held(m);
     if (st == TERN_OK)
-        st = tern_core_team_gather(team, &held, sizeof(held), all, deadline, "tern_mutex_destroy");
+        st = tern_core_team_gather(team, &held, sizeof(held), all, deadline, "tern_mutex_free");
     for (int i = 0; i < team->size && st == TERN_OK; i++)
         if (all[i] < m->count)
-            st = tern_base_fail(TERN_ERR_STATE, "tern_mutex_destroy: mutex %llu of rank %d is held; unlock it first",
+            st = tern_base_fail(TERN_ERR_STATE, "tern_mutex_free: mutex %llu of rank %d is held; unlock it first",
                                 (unsigned long long)all[i], i);
     return st;
 }
 
-tern_status tern_mutex_destroy(tern_mutexes *mutexes)
+tern_status tern_mutex_free(tern_mutexes *mutexes)
 {
     tern_status       st = tern_core_job_running();
     struct tern_team *team;
@@ -84,13 +84,13 @@ tern_status tern_mutex_destroy(tern_mutexes *mutexes)
     if (st < 0)
         return st;
     if (!mutexes)
-        return tern_base_fail(TERN_ERR_ARG, "tern_mutex_destroy: mutexes is NULL");
+        return tern_base_fail(TERN_ERR_ARG, "tern_mutex_free: mutexes is NULL");
     team = mutexes->region->team;
-    if ((st = tern_core_team_claim(team, NULL, "tern_mutex_destroy")) < 0)
+    if ((st = tern_core_team_claim(team, NULL, "tern_mutex_free")) < 0)
         return st;
     st = agree_free(mutexes);
     if (st == TERN_OK || st == TERN_ERR_PEER)
-        st = tern_core_region_free(mutexes->region, "tern_mutex_destroy");
+        st = tern_core_region_free(mutexes->region, "tern_mutex_free");
     tern_core_team_release(team);
     return st;
 }

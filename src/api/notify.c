@@ -1,8 +1,9 @@
-/* notify.c: the contiguous calls of tern/notify.h. The other notified calls are next to their forms without
- * notification. */
+/* notify.c: the public calls of tern/notify.h. The calls on notification requests that are calls on all requests are in
+ * request.c. */
 #include <tern/notify.h>
 
 #include "api/check.h"
+#include "api/request.h"
 #include "core/region.h"
 #include "op/start.h"
 #include "op/notify/notify.h"
@@ -10,7 +11,7 @@
 static tern_status access(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer, uint32_t tag,
                           const char *what)
 {
-    const tern_opts opts = { .flags = TERN_NOTIFY | TERN_OP_BLOCKING, .tag = tag };
+    const tern_opts opts = TERN_OPTS(.flags = TERN_NOTIFY | TERN_OP_BLOCKING, .tag = tag);
     tern_status     st = tern_api_xfer(ctx, region, rank, xfer, what);
 
     if (st < 0)
@@ -44,7 +45,7 @@ tern_status tern_notify(tern_ctx *ctx, tern_region *region, int rank, uint32_t t
 static __attribute__((noinline)) tern_status put_any(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset,
                                                      const void *src, size_t len, uint32_t tag)
 {
-    const tern_opts opts = { .flags = TERN_NOTIFY, .tag = tag };
+    const tern_opts opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = tag, .call = "tern_put_notify_nbi");
     tern_status     st = tern_op_notify_put_inline(ctx, region, rank, offset, src, len, tag);
 
     return st == TERN_AGAIN ? tern_put_with(ctx, region, rank, offset, src, len, &opts) : st;
@@ -56,4 +57,52 @@ tern_status tern_put_notify_nbi(tern_ctx *ctx, tern_region *region, int rank, ui
     if (TERN_LIKELY(len == sizeof(uint64_t) && src && tern_op_notify_put_word(ctx, region, rank, offset, src, tag)))
         return TERN_OK;
     return put_any(ctx, region, rank, offset, src, len, tag);
+}
+
+/* ---- notification requests ---- */
+
+tern_status tern_notify_create(tern_ctx *ctx, tern_region *region, int source, int64_t tag, uint32_t count,
+                               tern_request **out)
+{
+    struct tern_match_name name = { .class = 0 };
+    struct tern_notice    *notice;
+    tern_status            st;
+
+    if (!ctx || !region || !out)
+        return tern_api_null("tern_notify_create");
+    if (count == 0)
+        return tern_base_fail(TERN_ERR_ARG, "tern_notify_create: a request for 0 notifications");
+    if (source != TERN_ANY_SOURCE && (source < 0 || source >= ctx->team->size))
+        return tern_base_fail(TERN_ERR_RANGE, "tern_notify_create: no rank %d in a team of %d", source,
+                              ctx->team->size);
+    if (tag != TERN_ANY_TAG && (tag < 0 || tag > UINT32_MAX))
+        return tern_base_fail(TERN_ERR_RANGE, "tern_notify_create: tag %lld does not fit in 32 bits", (long long)tag);
+    name.scope = region->name;
+    name.class =
+        (source == TERN_ANY_SOURCE ? TERN_MATCH_ANY_SOURCE : 0) | (tag == TERN_ANY_TAG ? TERN_MATCH_ANY_TAG : 0);
+    name.source = source == TERN_ANY_SOURCE ? 0 : tern_core_team_world(ctx->team, source);
+    name.tag = tag == TERN_ANY_TAG ? 0 : (uint64_t)tag;
+    if ((st = tern_op_notice_new(ctx, region, name, count, &notice)) == TERN_OK)
+        *out = tern_api_notice_handle(notice);
+    return st;
+}
+
+tern_status tern_notify_probe(tern_request *request, tern_request_info *info)
+{
+    struct tern_notice    *notice = tern_api_notice(request);
+    struct tern_match_name name;
+    uint64_t               bytes;
+    uint32_t               polls = 0;
+
+    if (!notice)
+        return tern_base_fail(TERN_ERR_ARG, "tern_notify_probe: request %s",
+                              request ? "is a request of a message, not of notifications" : "is NULL");
+    tern_core_ctx_poll_notify(notice->ctx, &polls);
+    if (!tern_op_notice_peek(notice, &name, &bytes))
+        return TERN_PENDING;
+    if (info)
+        *info = (tern_request_info){ .source = tern_core_team_rank(notice->ctx->team, name.source),
+                                     .tag = (int64_t)name.tag,
+                                     .len = bytes };
+    return TERN_OK;
 }

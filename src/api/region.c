@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/check.h"
 #include "core/job.h"
 #include "core/region.h"
 #include "op/notify/notify.h"
@@ -36,15 +37,18 @@ static tern_status begin(tern_ctx *ctx, tern_region **out, const char *what)
     return tern_core_team_claim(ctx->team, ctx, what);
 }
 
-tern_status tern_region_alloc(tern_ctx *ctx, uint64_t size, const tern_region_opts *opts, tern_region **out)
+tern_status tern_region_create(tern_ctx *ctx, uint64_t size, const tern_region_opts *opts, tern_region **out)
 {
-    const tern_region_opts host = { TERN_MEMORY_HOST, NULL };
-    tern_status            st;
+    tern_region_opts        copy = TERN_REGION_OPTS_INIT;
+    const tern_region_opts *known = &copy;
+    tern_status             st;
 
-    opts = opts ? opts : &host;
-    if ((st = begin(ctx, out, "tern_region_alloc")) < 0)
+    if ((st = begin(ctx, out, "tern_region_create")) < 0)
         return st;
-    st = tern_core_region_alloc(ctx, size, opts, "tern_region_alloc", check_alloc(size, opts), out);
+    if (opts)
+        known = TERN_API_SIZED(tern_region_opts, opts, &copy, "tern_region_create");
+    st = tern_core_region_alloc(ctx, size, known ? known : &copy, "tern_region_create",
+                                known ? check_alloc(size, known) : TERN_ERR_ARG, out);
     tern_core_team_release(ctx->team);
     return st;
 }

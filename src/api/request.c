@@ -1,20 +1,35 @@
-/* request.c: the public calls of tern/request.h. */
+/* request.c: the public calls of tern/request.h, on requests of tagged messages and on notification requests.
+ *
+ * A handle tells which of the two a request is (api/request.h). Arrays may contain both. A wait for notification
+ * requests only polls mostly for notifications, and has a table of its own for that. */
 #include <tern/request.h>
 
 #include <stdio.h>
 
 #include "api/check.h"
 #include "api/request.h"
+#include "core/region.h"
 #include "core/wait_set.h"
+#include "op/notify/expected.h"
 
 static __attribute__((cold, noinline)) tern_status not_started(const char *what)
 {
     return tern_base_fail(TERN_ERR_STATE, "%s: the request is not started", what);
 }
 
-static bool is_started(const struct tern_request *request)
+/* Returns the state of either kind of request; NULL is idle. */
+static inline enum tern_waitable_state state_of(const tern_request *handle)
 {
-    return request && tern_op_request_state(request) != TERN_REQUEST_IDLE;
+    const struct tern_notice *notice = tern_api_notice(handle);
+
+    if (notice)
+        return tern_op_notice_state(notice);
+    return handle ? tern_op_request_state(handle) : TERN_WAITABLE_IDLE;
+}
+
+static inline bool is_started(const tern_request *handle)
+{
+    return state_of(handle) != TERN_WAITABLE_IDLE;
 }
 
 __attribute__((cold)) tern_status tern_api_send_refused(tern_status st, const struct tern_request *request,
@@ -53,18 +68,47 @@ static __attribute__((cold, noinline)) void tell_failure(const struct tern_reque
                        request->source, tern_strerror(request->status));
 }
 
-/* Release a completed request, or make it idle if it is persistent, and report its message. Returns its status. */
-static inline tern_status found_done(void *object, void *told, const char *what)
+/* ---- completion ---- */
+
+static inline void tell_notice(const struct tern_notice *notice, tern_request_info *info)
 {
-    tern_request       **at = object;
+    if (!info)
+        return;
+    info->source = tern_core_team_rank(notice->ctx->team, notice->source);
+    info->tag = notice->tag;
+    info->len = notice->bytes;
+    info->matches = notice->count - notice->left;
+}
+
+static __attribute__((cold, noinline)) tern_status hopeless(const struct tern_notice *notice, const char *what)
+{
+    if (notice->name.class & TERN_MATCH_ANY_SOURCE)
+        return tern_base_fail(TERN_ERR_PEER, "%s: all other ranks of the region are gone", what);
+    return tern_base_fail(TERN_ERR_PEER, "%s: rank %d of the job, which was to notify, is gone", what,
+                          notice->name.source);
+}
+
+/* Report a notification request that is complete, and make it idle; or report that it never will be complete. */
+static inline tern_status take_notice(struct tern_notice *notice, tern_request_info *info, const char *what)
+{
+    if (TERN_UNLIKELY(tern_op_notice_state(notice) != TERN_NOTICE_DONE))
+        return hopeless(notice, what);
+    tell_notice(notice, info);
+    tern_op_notice_seen(notice);
+    return TERN_OK;
+}
+
+/* Report a complete request of a message, and release it, or make it idle if it is persistent. Returns its status. */
+static inline tern_status take_message(tern_request **at, tern_request_info *info, const char *what)
+{
     struct tern_request *request = *at;
-    tern_message_info   *info = told;
     tern_status          st = request->status;
 
     if (info) {
         info->source = tern_core_team_rank(request->ctx->team, request->source);
         info->tag = (int64_t)request->tag;
         info->len = request->len;
+        info->matches = 1;
     }
     if (TERN_UNLIKELY(st < 0))
         tell_failure(request, what);
@@ -78,49 +122,151 @@ static inline tern_status found_done(void *object, void *told, const char *what)
     return st;
 }
 
-/* ---- waiting ---- */
+/* ---- waiting for several requests ---- */
 
 static enum tern_waitable_state request_state(const void *object)
 {
-    const struct tern_request *request = *(tern_request *const *)object;
-
-    return request ? tern_op_request_state(request) : TERN_WAITABLE_IDLE;
+    return state_of(*(tern_request *const *)object);
 }
 
 static struct tern_ctx *request_ctx(const void *object)
 {
-    return (*(tern_request *const *)object)->ctx;
+    tern_request             *handle = *(tern_request *const *)object;
+    const struct tern_notice *notice = tern_api_notice(handle);
+
+    return notice ? notice->ctx : handle->ctx;
+}
+
+static tern_status request_take(void *object, void *info, const char *what)
+{
+    struct tern_notice *notice = tern_api_notice(*(tern_request **)object);
+
+    return notice ? take_notice(notice, info, what) : take_message(object, info, what);
 }
 
 static void request_describe(const void *object, char *text, size_t size)
 {
-    tern_op_request_describe(*(tern_request *const *)object, text, size);
+    const tern_request       *handle = *(tern_request *const *)object;
+    const struct tern_notice *notice = tern_api_notice(handle);
+
+    if (notice)
+        tern_op_notice_describe(notice, text, size);
+    else
+        tern_op_request_describe(handle, text, size);
+}
+
+/* The same for requests that are known to be notification requests, or NULL. */
+static enum tern_waitable_state notice_state(const void *object)
+{
+    const struct tern_notice *notice = tern_api_notice(*(tern_request *const *)object);
+
+    return notice ? tern_op_notice_state(notice) : TERN_WAITABLE_IDLE;
 }
 
 static tern_status                requests_poll(void *set);
+static tern_status                notices_poll(void *set);
 static const struct tern_waitable requests_kind = { .poll = requests_poll,
                                                     .state = request_state,
                                                     .ctx = request_ctx,
-                                                    .take = found_done,
+                                                    .take = request_take,
                                                     .describe = request_describe,
-                                                    .info_size = sizeof(tern_message_info) };
+                                                    .info_size = sizeof(tern_request_info) };
+static const struct tern_waitable notices_kind = { .poll = notices_poll,
+                                                   .state = notice_state,
+                                                   .ctx = request_ctx,
+                                                   .take = request_take,
+                                                   .describe = request_describe,
+                                                   .info_size = sizeof(tern_request_info),
+                                                   .notify = true };
 
 static tern_status requests_poll(void *set)
 {
     return tern_core_wait_set_poll(set, &requests_kind);
 }
 
-tern_status tern_request_test(tern_request **request, tern_message_info *info)
+static tern_status notices_poll(void *set)
 {
+    return tern_core_wait_set_poll(set, &notices_kind);
+}
+
+/* Choose the table for an array. */
+static inline struct tern_waitables several(tern_request **requests, size_t n, const char *what)
+{
+    struct tern_waitables of = { &requests_kind, requests, n, what };
+    size_t                i = 0;
+
+    while (requests && i < n && (!requests[i] || tern_api_notice(requests[i])))
+        i++;
+    if (i == n)
+        of.kind = &notices_kind;
+    return of;
+}
+
+/* ---- one request ---- */
+
+static tern_status test_notice(struct tern_notice *notice, tern_request_info *info)
+{
+    uint32_t polls = 0;
+
+    if (tern_op_notice_state(notice) != TERN_NOTICE_DONE)
+        tern_core_ctx_poll_notify(notice->ctx, &polls);
+    if (tern_op_notice_state(notice) == TERN_NOTICE_STARTED)
+        return TERN_PENDING;
+    return take_notice(notice, info, "tern_request_test");
+}
+
+tern_status tern_request_test(tern_request **request, tern_request_info *info)
+{
+    struct tern_notice *notice;
+
     if (TERN_UNLIKELY(!request))
         return tern_api_null("tern_request_test");
     if (TERN_UNLIKELY(!is_started(*request)))
         return not_started("tern_request_test");
+    if ((notice = tern_api_notice(*request)))
+        return test_notice(notice, info);
     if (tern_op_request_state(*request) != TERN_REQUEST_DONE)
         tern_core_ctx_progress((*request)->ctx);
     if (tern_op_request_state(*request) != TERN_REQUEST_DONE)
         return TERN_PENDING;
-    return found_done(request, info, "tern_request_test");
+    return take_message(request, info, "tern_request_test");
+}
+
+#define FIRST_POLLS 128 /* polls for notifications only, before a wait polls for everything */
+
+struct first_polls {
+    const struct tern_notice *notice;
+    uint32_t                  polls;
+};
+
+/* Poll for notifications only, mostly in the queue in which the last one arrived. */
+static tern_status first_poll(void *arg)
+{
+    struct first_polls *first = arg;
+
+    if (TERN_LIKELY(++first->polls % 4 != 0))
+        tern_core_message_poll_notify_last();
+    else
+        tern_core_message_poll_notify();
+    return tern_op_notice_state(first->notice) == TERN_NOTICE_DONE ? TERN_OK : TERN_PENDING;
+}
+
+static inline bool may_spin(const struct tern_notice *notice)
+{
+    return !tern_core_message_polls_links && !tern_core_ctx_has_ops(notice->ctx) && tern_job.spin_ns != 0;
+}
+
+static __attribute__((noinline)) tern_status wait_for_notice(tern_request **request, tern_deadline deadline,
+                                                             tern_request_info *info)
+{
+    struct tern_notice         *notice = tern_api_notice(*request);
+    const struct tern_waitables of = { &notices_kind, request, 1, "tern_request_wait" };
+    struct first_polls          first = { notice, 0 };
+    const struct tern_wait      spin = { .poll = first_poll, .arg = &first };
+
+    if (deadline > TERN_NOW && may_spin(notice) && tern_core_spin(&spin, FIRST_POLLS, false) == TERN_OK)
+        return take_notice(notice, info, of.what);
+    return tern_core_wait_any(&of, &deadline, &(size_t){ 0 }, info);
 }
 
 static tern_status one_poll(void *of)
@@ -131,7 +277,7 @@ static tern_status one_poll(void *of)
     return tern_op_request_state(request) == TERN_REQUEST_DONE ? TERN_OK : TERN_PENDING;
 }
 
-tern_status tern_api_request_wait(tern_request **request, tern_deadline deadline, tern_message_info *info,
+tern_status tern_api_request_wait(tern_request **request, tern_deadline deadline, tern_request_info *info,
                                   const char *what)
 {
     struct tern_waitables of = { &requests_kind, request, 1, what };
@@ -140,21 +286,38 @@ tern_status tern_api_request_wait(tern_request **request, tern_deadline deadline
 
     if (tern_op_request_state(*request) != TERN_REQUEST_DONE && (st = tern_core_wait(&wait)) != TERN_OK)
         return st;
-    return found_done(request, info, what);
+    return take_message(request, info, what);
 }
 
-tern_status tern_request_wait(tern_request **request, tern_deadline deadline, tern_message_info *info)
+tern_status tern_request_wait(tern_request **request, tern_deadline deadline, tern_request_info *info)
 {
+    struct tern_notice *notice;
+    unsigned            state;
+
     if (TERN_UNLIKELY(!request))
         return tern_api_null("tern_request_wait");
+    if (TERN_LIKELY((notice = tern_api_notice(*request)) != NULL)) {
+        state = tern_op_notice_state(notice);
+        if (TERN_LIKELY(state == TERN_NOTICE_STARTED && deadline > TERN_NOW && may_spin(notice) &&
+                        tern_op_expected_wait(notice))) {
+            tell_notice(notice, info);
+            return TERN_OK;
+        }
+        if (state == TERN_NOTICE_DONE)
+            return take_notice(notice, info, "tern_request_wait");
+        if (state != TERN_NOTICE_IDLE)
+            return wait_for_notice(request, deadline, info);
+    }
     if (TERN_UNLIKELY(!is_started(*request)))
         return not_started("tern_request_wait");
     return tern_api_request_wait(request, deadline, info, "tern_request_wait");
 }
 
-tern_status tern_request_test_any(tern_request **requests, size_t n, size_t *index, tern_message_info *info)
+/* ---- several requests ---- */
+
+tern_status tern_request_test_any(tern_request **requests, size_t n, size_t *index, tern_request_info *info)
 {
-    const struct tern_waitables of = { &requests_kind, requests, n, "tern_request_test_any" };
+    const struct tern_waitables of = several(requests, n, "tern_request_test_any");
 
     if (index)
         *index = n;
@@ -162,58 +325,66 @@ tern_status tern_request_test_any(tern_request **requests, size_t n, size_t *ind
 }
 
 tern_status tern_request_wait_any(tern_request **requests, size_t n, tern_deadline deadline, size_t *index,
-                                  tern_message_info *info)
+                                  tern_request_info *info)
 {
-    const struct tern_waitables of = { &requests_kind, requests, n, "tern_request_wait_any" };
+    const struct tern_waitables of = several(requests, n, "tern_request_wait_any");
 
     if (index)
         *index = n;
     return tern_core_wait_any(&of, &deadline, index, info);
 }
 
-static inline tern_status all(const struct tern_waitables *of, const tern_deadline *deadline, tern_message_info *infos,
+static inline tern_status all(const struct tern_waitables *of, const tern_deadline *deadline, tern_request_info *infos,
                               tern_status *statuses)
 {
-    return infos || statuses ? tern_core_wait_all(of, &requests_kind, deadline, infos, statuses)
-                             : tern_core_wait_all(of, &requests_kind, deadline, NULL, NULL);
+    return of->kind == &notices_kind ? tern_core_wait_all(of, &notices_kind, deadline, infos, statuses)
+                                     : tern_core_wait_all(of, &requests_kind, deadline, infos, statuses);
 }
 
-tern_status tern_request_test_all(tern_request **requests, size_t n, tern_message_info *infos, tern_status *statuses)
+tern_status tern_request_test_all(tern_request **requests, size_t n, tern_request_info *infos, tern_status *statuses)
 {
-    const struct tern_waitables of = { &requests_kind, requests, n, "tern_request_test_all" };
+    const struct tern_waitables of = several(requests, n, "tern_request_test_all");
 
     return all(&of, NULL, infos, statuses);
 }
 
-tern_status tern_request_wait_all(tern_request **requests, size_t n, tern_deadline deadline, tern_message_info *infos,
+tern_status tern_request_wait_all(tern_request **requests, size_t n, tern_deadline deadline, tern_request_info *infos,
                                   tern_status *statuses)
 {
-    const struct tern_waitables of = { &requests_kind, requests, n, "tern_request_wait_all" };
+    const struct tern_waitables of = several(requests, n, "tern_request_wait_all");
 
     return all(&of, &deadline, infos, statuses);
 }
 
 tern_status tern_request_wait_some(tern_request **requests, size_t n, tern_deadline deadline, size_t *count,
-                                   size_t *indices, tern_message_info *infos, tern_status *statuses)
+                                   size_t *indices, tern_request_info *infos, tern_status *statuses)
 {
-    const struct tern_waitables of = { &requests_kind, requests, n, "tern_request_wait_some" };
+    const struct tern_waitables of = several(requests, n, "tern_request_wait_some");
 
     return tern_core_wait_some(&of, deadline, count, indices, infos, statuses);
 }
 
 /* ---- starting, cancelling, freeing ---- */
 
+static __attribute__((cold, noinline)) tern_status already_started(void)
+{
+    return tern_base_fail(TERN_ERR_STATE, "tern_request_start: the request is started; wait for it or cancel it");
+}
+
 tern_status tern_request_start(tern_request *request)
 {
-    tern_status st;
+    struct tern_notice *notice = tern_api_notice(request);
+    tern_status         st;
 
+    if (TERN_LIKELY(notice != NULL))
+        return TERN_LIKELY(tern_op_notice_start(notice)) ? TERN_OK : already_started();
     if (!request)
         return tern_api_null("tern_request_start");
     if (!request->persistent)
         return tern_base_fail(TERN_ERR_ARG, "tern_request_start: the request is not persistent; it was started when it "
                                             "was made");
     if (is_started(request))
-        return tern_base_fail(TERN_ERR_STATE, "tern_request_start: the request is started; wait for it or cancel it");
+        return already_started();
     if (request->kind != TERN_REQUEST_RECV) {
         tern_core_job_check_deaths();
         st = tern_op_tagged_start_send(request);
@@ -224,17 +395,26 @@ tern_status tern_request_start(tern_request *request)
     return TERN_OK;
 }
 
-tern_status tern_request_cancel(tern_request **at)
+tern_status tern_request_cancel(tern_request **at, tern_request_info *info)
 {
     struct tern_request *request;
+    struct tern_notice  *notice;
 
     if (!at)
         return tern_api_null("tern_request_cancel");
     request = *at;
     if (!is_started(request))
         return not_started("tern_request_cancel");
+    if ((notice = tern_api_notice(request))) {
+        if (!tern_op_notice_cancel(notice))
+            return TERN_PENDING;
+        tell_notice(notice, info);
+        return TERN_OK;
+    }
     if (tern_op_request_state(request) == TERN_REQUEST_DONE || !tern_op_request_cancel(request))
         return TERN_PENDING;
+    if (info)
+        *info = (tern_request_info){ .source = -1 };
     tern_op_request_set(request, TERN_REQUEST_IDLE);
     if (!request->persistent) {
         tern_op_request_drop(request);
@@ -245,23 +425,30 @@ tern_status tern_request_cancel(tern_request **at)
 
 tern_status tern_request_free(tern_request **at)
 {
+    struct tern_notice *notice;
+
     if (!at || !*at)
         return tern_api_null("tern_request_free");
-    if (is_started(*at))
+    if ((notice = tern_api_notice(*at)))
+        tern_op_notice_free(notice);
+    else if (is_started(*at))
         return tern_base_fail(TERN_ERR_STATE,
                               "tern_request_free: the request is active; wait for it or cancel it first");
-    tern_op_request_free(*at);
+    else
+        tern_op_request_free(*at);
     *at = NULL;
     return TERN_OK;
 }
 
 tern_status tern_request_event(tern_request *request, tern_event *event)
 {
+    struct tern_notice *notice = tern_api_notice(request);
+
     if (!request || !event)
         return tern_api_null("tern_request_event");
     if (!is_started(request))
         return not_started("tern_request_event");
-    if (!tern_op_request_event(request, event))
+    if (notice ? !tern_op_notice_event(notice, event) : !tern_op_request_event(request, event))
         return tern_base_fail(TERN_ERR_NOMEM, "tern_request_event: no memory for an event");
     return TERN_OK;
 }

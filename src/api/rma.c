@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "api/check.h"
+#include "api/signal.h"
 #include "core/job.h"
 #include "core/links.h"
 #include "op/start.h"
 
-void tern_copy_pieces(void *to, const void *from, size_t len)
+void tern_inline_copy(void *to, const void *from, size_t len)
 {
     unsigned char       *t = to;
     const unsigned char *f = from;
@@ -22,7 +23,7 @@ void tern_copy_pieces(void *to, const void *from, size_t len)
     memmove(t, f, len);
 }
 
-tern_status tern_forget(const void *addr, size_t len)
+tern_status tern_cache_invalidate(const void *addr, size_t len)
 {
     tern_status st = tern_core_job_running();
 
@@ -38,32 +39,39 @@ static tern_status run(tern_ctx *ctx, tern_region *region, int rank, struct tern
     return st < 0 ? st : tern_op_contig(ctx, xfer, &tern_op_blocking, what);
 }
 
+/* Start a transfer with the options of the program. */
 static tern_status start(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer, const tern_opts *opts,
                          const char *what)
 {
-    const tern_opts nbi = { 0 };
-    tern_status     st;
+    unsigned             allowed = TERN_API_NOTIFY | (xfer->get ? 0 : TERN_API_SIGNAL);
+    struct tern_api_opts o;
+    tern_status          st;
 
-    opts = opts ? opts : &nbi;
-    if ((st = tern_api_opts(ctx, opts, what)) < 0 || (st = tern_api_xfer(ctx, region, rank, xfer, what)) < 0)
+    if ((st = tern_api_opts(ctx, opts, allowed, what, &o)) < 0)
         return st;
-    if ((opts->flags & TERN_NOTIFY) && !tern_api_notifies(xfer->part, rank, what))
+    if (TERN_UNLIKELY(o.opts->signal))
+        return tern_api_put_signal(ctx, region, rank, xfer, &o);
+    if ((st = tern_api_xfer(ctx, region, rank, xfer, o.what)) < 0)
+        return st;
+    if ((o.opts->flags & TERN_NOTIFY) && !tern_api_notifies(xfer->part, rank, o.what))
         return TERN_ERR_RANGE;
-    return tern_op_contig(ctx, xfer, opts, what);
+    return tern_op_contig(ctx, xfer, o.opts, o.what);
 }
 
-tern_status tern_put_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src, size_t len)
+tern_status tern_inline_put(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src, size_t len,
+                            const char *call)
 {
     struct tern_xfer xfer = { .offset = offset, .local = (void *)(uintptr_t)src, .len = len };
 
-    return run(ctx, region, rank, &xfer, "tern_put");
+    return run(ctx, region, rank, &xfer, call);
 }
 
-tern_status tern_get_far(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst, size_t len)
+tern_status tern_inline_get(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst, size_t len,
+                            const char *call)
 {
     struct tern_xfer xfer = { .offset = offset, .local = dst, .len = len, .get = true };
 
-    return run(ctx, region, rank, &xfer, "tern_get");
+    return run(ctx, region, rank, &xfer, call);
 }
 
 tern_status tern_put_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src, size_t len,
@@ -71,7 +79,7 @@ tern_status tern_put_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t
 {
     struct tern_xfer xfer = { .offset = offset, .local = (void *)(uintptr_t)src, .len = len };
 
-    return start(ctx, region, rank, &xfer, opts, "tern_put");
+    return start(ctx, region, rank, &xfer, opts, opts ? "tern_put_with" : "tern_put_nbi");
 }
 
 tern_status tern_get_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst, size_t len,
@@ -79,5 +87,5 @@ tern_status tern_get_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t
 {
     struct tern_xfer xfer = { .offset = offset, .local = dst, .len = len, .get = true };
 
-    return start(ctx, region, rank, &xfer, opts, "tern_get");
+    return start(ctx, region, rank, &xfer, opts, opts ? "tern_get_with" : "tern_get_nbi");
 }

@@ -1,9 +1,8 @@
 /* shape.c: the public calls of tern/shape.h: check every piece, describe the transfer, then call op/shape. */
 #include "api/shape.h"
 
-#include <tern/notify.h>
-
 #include "api/check.h"
+#include "api/signal.h"
 #include "base/bits.h"
 #include "base/debug.h"
 #include "op/atomic/acc.h"
@@ -85,13 +84,19 @@ static __attribute__((noinline)) tern_status check_overlap(const struct tern_api
 
 tern_status tern_api_shape_go(const struct tern_api_call *c, struct tern_shape *shape)
 {
-    const struct tern_xfer none = { .part = shape->part };
-    tern_status            st;
+    struct tern_xfer           none = { .part = shape->part };
+    const struct tern_api_opts o = { .opts = c->opts, .what = c->what };
+    struct tern_op_atomic      word;
+    tern_status                st;
 
     if ((c->opts->flags & TERN_NOTIFY) && !tern_api_notifies(shape->part, c->rank, c->what))
         return TERN_ERR_RANGE;
-    if (shape->total == 0) /* it may still have to notify or to update a counter */
-        return tern_op_contig(c->ctx, &none, c->opts, c->what);
+    if (shape->total == 0) /* it may still have to notify, or to update a signal or a counter */
+        return c->opts->signal ? tern_api_put_signal(c->ctx, c->region, c->rank, &none, &o)
+                               : tern_op_contig(c->ctx, &none, c->opts, c->what);
+    shape->signal = c->opts->signal ? &word : NULL;
+    if (shape->signal && (st = tern_api_signal(c->ctx, c->rank, c->opts->signal, c->what, &word)) < 0)
+        return st;
     if (TERN_BASE_DEBUG && (st = check_overlap(c, shape)) < 0)
         return st;
     if (c->adds && (st = tern_api_acc_check(c, shape)) < 0)
@@ -182,12 +187,13 @@ static tern_status check_extents(const struct tern_api_call *c, const tern_vecto
 
 tern_status tern_api_vector(const struct tern_api_call *c, const tern_vector *v)
 {
+    tern_vector       copy;
     struct tern_shape shape; /* not zeroed, because that takes longer than a short list */
     uint64_t          near, far;
     tern_status       st = check_target(c, v, &shape);
 
-    if (st < 0)
-        return st;
+    if (st < 0 || !(v = TERN_API_SIZED(tern_vector, v, &copy, c->what)))
+        return st < 0 ? st : TERN_ERR_ARG;
     if ((!v->local && v->local_count > 0) || (!v->remote && v->remote_count > 0))
         return is_null(c, "a list");
     if ((st = check_extents(c, v, &shape, &far)) < 0 || (st = check_pieces(c, v, &near)) < 0)
@@ -251,12 +257,13 @@ static tern_status check_indexed(const struct tern_api_call *c, const tern_index
 
 tern_status tern_api_indexed(const struct tern_api_call *c, const tern_indexed *x)
 {
+    tern_indexed      copy;
     struct tern_shape shape; /* not zeroed, because that takes longer than a short list */
     uint64_t          near, far;
     tern_status       st = check_target(c, x, &shape);
 
-    if (st < 0)
-        return st;
+    if (st < 0 || !(x = TERN_API_SIZED(tern_indexed, x, &copy, c->what)))
+        return st < 0 ? st : TERN_ERR_ARG;
     if (__builtin_mul_overflow(x->local_count, x->local_len, &near) ||
         __builtin_mul_overflow(x->remote_count, x->remote_len, &far))
         return too_much(c);
@@ -308,13 +315,14 @@ static tern_status check_strided(const struct tern_api_call *c, const tern_strid
 
 tern_status tern_api_strided(const struct tern_api_call *c, const tern_strided *s)
 {
+    tern_strided             copy;
     struct tern_shape        shape; /* without layouts: op creates them where it needs them */
     struct tern_stride       stride;
     struct tern_stride_input in;
     tern_status              st = check_target(c, s, &shape);
 
-    if (st < 0)
-        return st;
+    if (st < 0 || !(s = TERN_API_SIZED(tern_strided, s, &copy, c->what)))
+        return st < 0 ? st : TERN_ERR_ARG;
     if (s->dims > TERN_STRIDED_DIMS)
         return tern_base_fail(TERN_ERR_ARG, "%s: %u dimensions are more than %d", c->what, s->dims, TERN_STRIDED_DIMS);
     if (s->dims > 0 && (!s->count || !s->local_stride || !s->remote_stride))
@@ -336,36 +344,128 @@ tern_status tern_api_strided(const struct tern_api_call *c, const tern_strided *
 
 /* ---- the calls ---- */
 
-#define CALL(options, gets, name) \
-    ((struct tern_api_call){      \
-        .ctx = ctx, .region = region, .rank = rank, .opts = (options), .get = (gets), .what = "tern_" #name })
+/* The blocking form of a call. */
+static struct tern_api_call blocking(tern_ctx *ctx, tern_region *region, int rank, bool get, const char *what)
+{
+    return (struct tern_api_call){
+        .ctx = ctx, .region = region, .rank = rank, .opts = &tern_op_blocking, .get = get, .what = what
+    };
+}
 
-/* The calls of one verb and shape. */
-#define CALLS(verb, shape, gets)                                                                                     \
-    tern_status tern_##verb##_##shape(tern_ctx *ctx, tern_region *region, int rank, const tern_##shape *description) \
-    {                                                                                                                \
-        return tern_api_##shape(&CALL(&tern_op_blocking, gets, verb##_##shape), description);                        \
-    }                                                                                                                \
-    tern_status tern_##verb##_##shape##_notify(tern_ctx *ctx, tern_region *region, int rank,                         \
-                                               const tern_##shape *description, uint32_t tag)                        \
-    {                                                                                                                \
-        const tern_opts            opts = { .flags = TERN_NOTIFY | TERN_OP_BLOCKING, .tag = tag };                   \
-        const struct tern_api_call call = CALL(&opts, gets, verb##_##shape##_notify);                                \
-                                                                                                                     \
-        return tern_api_##shape(&call, description);                                                                 \
-    }                                                                                                                \
-    tern_status tern_##verb##_##shape##_with(tern_ctx *ctx, tern_region *region, int rank,                           \
-                                             const tern_##shape *description, const tern_opts *opts)                 \
-    {                                                                                                                \
-        const tern_opts            nbi = { 0 };                                                                      \
-        const struct tern_api_call call = CALL(opts ? opts : &nbi, gets, verb##_##shape);                            \
-        tern_status                st = tern_api_opts(ctx, call.opts, call.what);                                    \
-                                                                                                                     \
-        return st < 0 ? st : tern_api_##shape(&call, description);                                                   \
-    }
-CALLS(put, vector, false)
-CALLS(get, vector, true)
-CALLS(put, indexed, false)
-CALLS(get, indexed, true)
-CALLS(put, strided, false)
-CALLS(get, strided, true)
+/* The form with options, which are read into *o. */
+static tern_status with(struct tern_api_call *c, const tern_opts *opts, struct tern_api_opts *o)
+{
+    tern_status st = tern_api_opts(c->ctx, opts, TERN_API_NOTIFY | (c->get ? 0 : TERN_API_SIGNAL), c->what, o);
+
+    c->opts = o->opts;
+    c->what = o->what;
+    return st;
+}
+
+tern_status tern_put_vector(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector)
+{
+    const struct tern_api_call call = blocking(ctx, region, rank, false, "tern_put_vector");
+
+    return tern_api_vector(&call, vector);
+}
+
+tern_status tern_put_vector_with(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
+                                 const tern_opts *opts)
+{
+    struct tern_api_call call =
+        blocking(ctx, region, rank, false, opts ? "tern_put_vector_with" : "tern_put_vector_nbi");
+    struct tern_api_opts o;
+    tern_status          st = with(&call, opts, &o);
+
+    return st < 0 ? st : tern_api_vector(&call, vector);
+}
+
+tern_status tern_put_indexed(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed)
+{
+    const struct tern_api_call call = blocking(ctx, region, rank, false, "tern_put_indexed");
+
+    return tern_api_indexed(&call, indexed);
+}
+
+tern_status tern_put_indexed_with(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
+                                  const tern_opts *opts)
+{
+    struct tern_api_call call =
+        blocking(ctx, region, rank, false, opts ? "tern_put_indexed_with" : "tern_put_indexed_nbi");
+    struct tern_api_opts o;
+    tern_status          st = with(&call, opts, &o);
+
+    return st < 0 ? st : tern_api_indexed(&call, indexed);
+}
+
+tern_status tern_put_strided(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided)
+{
+    const struct tern_api_call call = blocking(ctx, region, rank, false, "tern_put_strided");
+
+    return tern_api_strided(&call, strided);
+}
+
+tern_status tern_put_strided_with(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
+                                  const tern_opts *opts)
+{
+    struct tern_api_call call =
+        blocking(ctx, region, rank, false, opts ? "tern_put_strided_with" : "tern_put_strided_nbi");
+    struct tern_api_opts o;
+    tern_status          st = with(&call, opts, &o);
+
+    return st < 0 ? st : tern_api_strided(&call, strided);
+}
+
+tern_status tern_get_vector(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector)
+{
+    const struct tern_api_call call = blocking(ctx, region, rank, true, "tern_get_vector");
+
+    return tern_api_vector(&call, vector);
+}
+
+tern_status tern_get_vector_with(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
+                                 const tern_opts *opts)
+{
+    struct tern_api_call call =
+        blocking(ctx, region, rank, true, opts ? "tern_get_vector_with" : "tern_get_vector_nbi");
+    struct tern_api_opts o;
+    tern_status          st = with(&call, opts, &o);
+
+    return st < 0 ? st : tern_api_vector(&call, vector);
+}
+
+tern_status tern_get_indexed(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed)
+{
+    const struct tern_api_call call = blocking(ctx, region, rank, true, "tern_get_indexed");
+
+    return tern_api_indexed(&call, indexed);
+}
+
+tern_status tern_get_indexed_with(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
+                                  const tern_opts *opts)
+{
+    struct tern_api_call call =
+        blocking(ctx, region, rank, true, opts ? "tern_get_indexed_with" : "tern_get_indexed_nbi");
+    struct tern_api_opts o;
+    tern_status          st = with(&call, opts, &o);
+
+    return st < 0 ? st : tern_api_indexed(&call, indexed);
+}
+
+tern_status tern_get_strided(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided)
+{
+    const struct tern_api_call call = blocking(ctx, region, rank, true, "tern_get_strided");
+
+    return tern_api_strided(&call, strided);
+}
+
+tern_status tern_get_strided_with(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
+                                  const tern_opts *opts)
+{
+    struct tern_api_call call =
+        blocking(ctx, region, rank, true, opts ? "tern_get_strided_with" : "tern_get_strided_nbi");
+    struct tern_api_opts o;
+    tern_status          st = with(&call, opts, &o);
+
+    return st < 0 ? st : tern_api_strided(&call, strided);
+}

@@ -11,8 +11,7 @@ struct tern_api_call {
     tern_ctx          *ctx;
     tern_region       *region;
     int                rank;
-    const tern_opts   *opts;        /* with TERN_OP_BLOCKING: wait for the completion */
-    bool               checks_opts; /* of an accumulate: the options are the program's, and not checked yet */
+    const tern_opts   *opts; /* with TERN_OP_BLOCKING: wait for the completion */
     const char        *what;
     bool               get;  /* of a copy: the direction */
     bool               adds; /* an accumulate */

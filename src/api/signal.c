@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "api/check.h"
+#include "api/signal.h"
 #include "base/bits.h"
 #include "core/region.h"
 #include "core/wait.h"
@@ -23,13 +24,18 @@ static tern_status check_word(const struct tern_link_part *part, uint64_t offset
 
 /* ---- sending signals ---- */
 
-static tern_status read_signal(const tern_ctx *ctx, int rank, const tern_signal *signal, const char *what,
-                               struct tern_op_atomic *word)
+tern_status tern_api_signal(const tern_ctx *ctx, int rank, const tern_signal *signal, const char *what,
+                            struct tern_op_atomic *word)
 {
+    tern_signal copy;
     tern_status st;
 
-    if (!signal || !signal->region)
-        return tern_base_fail(TERN_ERR_ARG, "%s: the signal or its region is NULL", what);
+    if (!signal)
+        return tern_base_fail(TERN_ERR_ARG, "%s: the signal is NULL", what);
+    if (!(signal = TERN_API_SIZED(tern_signal, signal, &copy, what)))
+        return TERN_ERR_ARG;
+    if (!signal->region)
+        return tern_base_fail(TERN_ERR_ARG, "%s: the region of the signal is NULL", what);
     if (signal->op != TERN_SIGNAL_SET && signal->op != TERN_SIGNAL_ADD)
         return tern_base_fail(TERN_ERR_ARG, "%s: a signal sets or adds; %u is neither", what, (unsigned)signal->op);
     *word = (struct tern_op_atomic){ .offset = signal->offset,
@@ -49,7 +55,7 @@ static inline bool at_once(const tern_ctx *ctx, tern_region *region, int rank, u
     unsigned char *to = len > 0 ? tern_direct(ctx, region, rank, offset, len) : NULL;
     uint64_t      *word;
 
-    if (!signal || (len > 0 && (!to || !src)))
+    if (!signal || signal->size != sizeof(*signal) || (len > 0 && (!to || !src)))
         return false;
     word = (uint64_t *)(void *)tern_direct(ctx, signal->region, rank, signal->offset, sizeof(*word));
     if (!word || (uintptr_t)word % sizeof(*word) != 0 || (unsigned)signal->op > TERN_SIGNAL_ADD)
@@ -65,47 +71,48 @@ static inline bool at_once(const tern_ctx *ctx, tern_region *region, int rank, u
     return true;
 }
 
-static tern_status check(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer,
-                         const tern_signal *signal, const char *what, struct tern_op_atomic *word)
+tern_status tern_api_put_signal(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer,
+                                const struct tern_api_opts *o)
 {
-    tern_status st = tern_api_xfer(ctx, region, rank, xfer, what);
+    struct tern_op_atomic word;
+    tern_status           st;
 
-    return st < 0 ? st : read_signal(ctx, rank, signal, what, word);
+    if (TERN_LIKELY(!tern_op_is_parked(o->opts) && ctx && region &&
+                    at_once(ctx, region, rank, xfer->offset, xfer->local, xfer->len, o->opts->signal))) {
+        tern_op_no_events(o->opts);
+        return TERN_OK;
+    }
+    if ((st = tern_api_xfer(ctx, region, rank, xfer, o->what)) < 0 ||
+        (st = tern_api_signal(ctx, rank, o->opts->signal, o->what, &word)) < 0)
+        return st;
+    return tern_op_put_signal(ctx, xfer, &word, o->opts, o->what);
+}
+
+static tern_status put(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer, const tern_signal *signal,
+                       bool blocking, const char *what)
+{
+    const tern_opts            opts = TERN_OPTS(.flags = blocking ? TERN_OP_BLOCKING : 0, .signal = signal);
+    const struct tern_api_opts o = { .opts = &opts, .what = what };
+
+    return tern_api_put_signal(ctx, region, rank, xfer, &o);
 }
 
 tern_status tern_put_signal(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src, size_t len,
                             const tern_signal *signal)
 {
-    struct tern_xfer      xfer = { .offset = offset, .local = (void *)(uintptr_t)src, .len = len };
-    struct tern_op_atomic word;
-    tern_status           st;
+    struct tern_xfer xfer = { .offset = offset, .local = (void *)(uintptr_t)src, .len = len };
 
     if (TERN_LIKELY(ctx && region && at_once(ctx, region, rank, offset, src, len, signal)))
         return TERN_OK;
-    st = check(ctx, region, rank, &xfer, signal, "tern_put_signal", &word);
-    return st < 0 ? st : tern_op_put_signal(ctx, &xfer, &word, &tern_op_blocking, "tern_put_signal");
+    return put(ctx, region, rank, &xfer, signal, true, "tern_put_signal");
 }
 
-tern_status tern_put_signal_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
-                                 size_t len, const tern_signal *signal, const tern_opts *opts)
+tern_status tern_put_signal_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
+                                size_t len, const tern_signal *signal)
 {
-    const tern_opts       nbi = { 0 };
-    struct tern_xfer      xfer = { .offset = offset, .local = (void *)(uintptr_t)src, .len = len };
-    struct tern_op_atomic word;
-    tern_status           st;
+    struct tern_xfer xfer = { .offset = offset, .local = (void *)(uintptr_t)src, .len = len };
 
-    opts = opts ? opts : &nbi;
-    if ((st = tern_api_opts(ctx, opts, "tern_put_signal")) < 0)
-        return st;
-    if (opts->flags & TERN_NOTIFY)
-        return tern_base_fail(TERN_ERR_ARG, "tern_put_signal: a signal does not notify; TERN_NOTIFY is not for it");
-    if (!tern_op_is_parked(opts) &&
-        TERN_LIKELY(ctx && region && at_once(ctx, region, rank, offset, src, len, signal))) {
-        tern_op_no_events(opts);
-        return TERN_OK;
-    }
-    st = check(ctx, region, rank, &xfer, signal, "tern_put_signal", &word);
-    return st < 0 ? st : tern_op_put_signal(ctx, &xfer, &word, opts, "tern_put_signal");
+    return put(ctx, region, rank, &xfer, signal, false, "tern_put_signal_nbi");
 }
 
 /* ---- waiting for signals ---- */
@@ -147,14 +154,17 @@ static tern_status await_poll(void *arg)
     return look(a);
 }
 
-static void await_describe(void *arg, char *text, size_t size)
+static void describe(const struct await *a, const char *what, char *text, size_t size)
 {
     static const char *const names[] = { "==", "!=", ">", ">=", "<", "<=" };
-    struct await            *a = arg;
 
-    snprintf(text, size,
-             "tern_signal_wait waits for the word at offset %" PRIu64 ", which is %" PRIu64 ", to be %s %" PRIu64,
+    snprintf(text, size, "%s for the word at offset %" PRIu64 ", which is %" PRIu64 ", to be %s %" PRIu64, what,
              a->offset, a->seen, names[a->compare], a->value);
+}
+
+static void await_describe(void *arg, char *text, size_t size)
+{
+    describe(arg, "tern_signal_wait waits", text, size);
 }
 
 static tern_status await_begin(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
@@ -205,4 +215,45 @@ tern_status tern_signal_wait(tern_ctx *ctx, tern_region *region, uint64_t offset
     if (seen && st == TERN_OK)
         *seen = a.seen;
     return st;
+}
+
+/* The record to which the event of a signal points. */
+struct watch {
+    struct tern_op op; /* must be first */
+    struct await   await;
+};
+
+static bool watch_look(struct tern_op *op)
+{
+    return look(&((struct watch *)op)->await) == TERN_OK;
+}
+
+static void watch_describe(const struct tern_op *op, char *text, size_t size)
+{
+    describe(&((const struct watch *)op)->await, "tern_signal_event", text, size);
+}
+
+static const struct tern_op_kind watch_kind = { .look = watch_look, .describe = watch_describe };
+
+tern_status tern_signal_event(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare, uint64_t value,
+                              tern_event *event)
+{
+    struct await  a;
+    struct watch *watch;
+    tern_status   st = await_begin(ctx, region, offset, compare, value, "tern_signal_event", &a);
+
+    if (st < 0)
+        return st;
+    if (!event)
+        return tern_api_null("tern_signal_event");
+    *event = TERN_EVENT_INIT;
+    if (look(&a) == TERN_OK)
+        return TERN_OK;
+    if (!(watch = tern_core_op_alloc(ctx, sizeof(*watch), &watch_kind, "tern_signal_event")))
+        return tern_base_fail(TERN_ERR_NOMEM, "tern_signal_event: no memory for an event");
+    watch->await = a;
+    watch->op.events = 1;
+    tern_base_list_append(&ctx->held, &watch->op.node);
+    *event = tern_core_event_make(&watch->op, false);
+    return TERN_OK;
 }

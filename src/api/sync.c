@@ -2,8 +2,11 @@
 #include <tern/sync.h>
 
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "core/context.h"
+#include "core/job.h"
+#include "core/wait.h"
 
 /* Complete all outstanding operations of the context. */
 static tern_status complete(tern_ctx *ctx, const char *what)
@@ -61,4 +64,37 @@ tern_status tern_allgather(tern_ctx *ctx, const void *src, size_t len, void *all
     st = tern_core_team_gather(ctx->team, src, len, all, tern_core_ctx_deadline(ctx), "tern_allgather");
     tern_core_team_release(ctx->team);
     return st;
+}
+
+/* A condition of the program that a wait checks. */
+struct until {
+    tern_ctx *ctx;
+    bool (*condition)(void *arg);
+    void *arg;
+};
+
+static tern_status until_poll(void *arg)
+{
+    struct until *until = arg;
+
+    tern_core_ctx_progress(until->ctx);
+    return until->condition(until->arg) ? TERN_OK : TERN_PENDING;
+}
+
+static void until_describe(void *arg, char *text, size_t size)
+{
+    (void)arg;
+    snprintf(text, size, "tern_wait_until: the program's condition does not hold");
+}
+
+tern_status tern_wait_until(tern_ctx *ctx, bool (*condition)(void *arg), void *arg, tern_deadline deadline)
+{
+    struct until     until = { ctx, condition, arg };
+    struct tern_wait wait = { .poll = until_poll, .describe = until_describe, .arg = &until, .deadline = deadline };
+
+    if (!ctx || !condition)
+        return tern_base_fail(TERN_ERR_ARG, "tern_wait_until: %s is NULL", ctx ? "condition" : "ctx");
+    if (tern_core_in_handler())
+        return tern_base_fail(TERN_ERR_STATE, "tern_wait_until: a handler must not wait");
+    return condition(arg) ? TERN_OK : tern_core_wait(&wait);
 }

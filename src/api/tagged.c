@@ -122,7 +122,7 @@ static __attribute__((cold, noinline)) tern_status in_handler(const char *what)
 }
 
 /* Wait for the request of a blocking call, and release it. */
-static tern_status finish(tern_ctx *ctx, tern_request **request, tern_message_info *info, const char *what)
+static tern_status finish(tern_ctx *ctx, tern_request **request, tern_request_info *info, const char *what)
 {
     tern_status st = tern_api_request_wait(request, tern_core_ctx_deadline(ctx), info, what);
 
@@ -186,14 +186,14 @@ static tern_status make_send(const struct message *m, enum tern_request_kind kin
     return st;
 }
 
-tern_status tern_send_init(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
+tern_status tern_send_create(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
 {
-    return make_send(&(struct message){ ctx, rank, tag, buf, len }, TERN_REQUEST_SEND, out, "tern_send_init");
+    return make_send(&(struct message){ ctx, rank, tag, buf, len }, TERN_REQUEST_SEND, out, "tern_send_create");
 }
 
-tern_status tern_ssend_init(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
+tern_status tern_ssend_create(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
 {
-    return make_send(&(struct message){ ctx, rank, tag, buf, len }, TERN_REQUEST_SSEND, out, "tern_ssend_init");
+    return make_send(&(struct message){ ctx, rank, tag, buf, len }, TERN_REQUEST_SSEND, out, "tern_ssend_create");
 }
 
 /* ---- receives ---- */
@@ -293,7 +293,7 @@ tern_status tern_irecv_masked(tern_ctx *ctx, int source, int64_t tag, int64_t ma
     return start_recv(ctx, &(struct wish){ source, tag, mask }, buf, size, false, out, "tern_irecv_masked");
 }
 
-tern_status tern_recv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t size, tern_message_info *info)
+tern_status tern_recv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t size, tern_request_info *info)
 {
     tern_request *request;
     tern_status   st;
@@ -314,15 +314,15 @@ static tern_status make_recv(tern_ctx *ctx, const struct wish *wish, void *buf, 
     return st;
 }
 
-tern_status tern_recv_init(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t size, tern_request **out)
+tern_status tern_recv_create(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t size, tern_request **out)
 {
-    return make_recv(ctx, &(struct wish){ source, tag, EVERY_BIT }, buf, size, out, "tern_recv_init");
+    return make_recv(ctx, &(struct wish){ source, tag, EVERY_BIT }, buf, size, out, "tern_recv_create");
 }
 
-tern_status tern_recv_init_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, void *buf, size_t size,
-                                  tern_request **out)
+tern_status tern_recv_create_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, void *buf, size_t size,
+                                    tern_request **out)
 {
-    return make_recv(ctx, &(struct wish){ source, tag, mask }, buf, size, out, "tern_recv_init_masked");
+    return make_recv(ctx, &(struct wish){ source, tag, mask }, buf, size, out, "tern_recv_create_masked");
 }
 
 /* ---- probes ---- */
@@ -332,7 +332,7 @@ struct probing {
     struct tern_match_name name;
     uint64_t               care;
     struct tern_message  **found; /* NULL: the message stays stored */
-    tern_message_info      info;
+    tern_request_info      info;
     const char            *what;
 };
 
@@ -364,7 +364,7 @@ static void probe_describe(void *arg, char *text, size_t size)
 
 /* found: NULL for a probe that leaves the message stored. */
 static tern_status probe(tern_ctx *ctx, const struct wish *wish, tern_deadline deadline, tern_message **found,
-                         tern_message_info *info, const char *what)
+                         tern_request_info *info, const char *what)
 {
     struct probing   p = { .ctx = ctx, .care = (uint64_t)wish->mask, .found = found, .what = what };
     struct tern_wait wait = { .poll = probe_poll, .describe = probe_describe, .arg = &p, .deadline = deadline };
@@ -387,19 +387,19 @@ static tern_status probe(tern_ctx *ctx, const struct wish *wish, tern_deadline d
     return st;
 }
 
-tern_status tern_probe(tern_ctx *ctx, int source, int64_t tag, tern_deadline deadline, tern_message_info *info)
+tern_status tern_probe(tern_ctx *ctx, int source, int64_t tag, tern_deadline deadline, tern_request_info *info)
 {
     return probe(ctx, &(struct wish){ source, tag, EVERY_BIT }, deadline, NULL, info, "tern_probe");
 }
 
 tern_status tern_probe_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, tern_deadline deadline,
-                              tern_message_info *info)
+                              tern_request_info *info)
 {
     return probe(ctx, &(struct wish){ source, tag, mask }, deadline, NULL, info, "tern_probe_masked");
 }
 
 tern_status tern_mprobe(tern_ctx *ctx, int source, int64_t tag, tern_deadline deadline, tern_message **out,
-                        tern_message_info *info)
+                        tern_request_info *info)
 {
     if (!out)
         return tern_api_null("tern_mprobe");
@@ -407,7 +407,7 @@ tern_status tern_mprobe(tern_ctx *ctx, int source, int64_t tag, tern_deadline de
 }
 
 tern_status tern_mprobe_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, tern_deadline deadline,
-                               tern_message **out, tern_message_info *info)
+                               tern_message **out, tern_request_info *info)
 {
     if (!out)
         return tern_api_null("tern_mprobe_masked");
@@ -439,7 +439,7 @@ tern_status tern_imrecv(tern_message **message, void *buf, size_t size, tern_req
     return start_mrecv(message, buf, size, false, out, "tern_imrecv");
 }
 
-tern_status tern_mrecv(tern_message **message, void *buf, size_t size, tern_message_info *info)
+tern_status tern_mrecv(tern_message **message, void *buf, size_t size, tern_request_info *info)
 {
     tern_ctx     *ctx = message && *message ? (*message)->ctx : NULL;
     tern_request *request;

@@ -6,6 +6,7 @@
 
 #include "base/options.h"
 #include "core/job.h"
+#include "core/wire.h"
 #include "core/links.h"
 #include "core/message.h"
 #include "core/wait.h"
@@ -31,6 +32,7 @@ tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct 
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for a context of %zu bytes", sizeof(*ctx));
     ctx->head = (struct tern_ctx_head){ .direct_ranks = (uint32_t)team->size, .world_rank = team->world_rank };
     ctx->team = team;
+    ctx->am_team = team->group->id << CORE_WIRE_TEAM_SHIFT;
     ctx->order = order;
     ctx->timeout = tern_opt.timeout;
     tern_base_list_init(&ctx->outstanding);

@@ -42,7 +42,8 @@ bool tern_op_notify_find_hopeless(struct tern_ctx *ctx);
 struct tern_ctx {
     struct tern_ctx_head head;
     struct tern_team    *team;
-    uint32_t             number; /* unique in the process */
+    uint32_t             number;  /* unique in the process */
+    uint32_t             am_team; /* the number of the team, as active messages carry it */
     tern_order           order;
     double               timeout; /* seconds; 0: none */
     struct tern_lane    *lane[TERN_LINKS_MAX];

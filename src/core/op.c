@@ -234,11 +234,15 @@ static bool is_source_free(const struct tern_op *op)
 
 bool tern_core_event_done(const tern_event *event)
 {
-    const struct tern_op *op = tern_core_event_op(event);
-    bool                  local = ((uintptr_t)event->pending & LOCAL_BIT) != 0;
+    struct tern_op *op = tern_core_event_op(event);
+    bool            local = ((uintptr_t)event->pending & LOCAL_BIT) != 0;
 
     /* acquire: the status, if another thread set it. Pairs with the release in op/notify/notify.c, end_event(). */
-    return !op || __atomic_load_n(&op->done, __ATOMIC_ACQUIRE) || (local && is_source_free(op));
+    if (!op || __atomic_load_n(&op->done, __ATOMIC_ACQUIRE) || (local && is_source_free(op)))
+        return true;
+    if (TERN_UNLIKELY(op->kind->look != NULL))
+        op->done = op->kind->look(op);
+    return op->done;
 }
 
 tern_status tern_core_event_test(tern_event *event)

@@ -56,6 +56,13 @@ tern_status tern_core_team_open(struct tern_team *team, uint32_t id, int32_t *me
     return st;
 }
 
+struct tern_team *tern_core_team_numbered(unsigned number)
+{
+    return number == tern_job.world.group->id  ? &tern_job.world
+           : number == tern_job.node.group->id ? &tern_job.node
+                                               : NULL;
+}
+
 int tern_core_team_locals(const struct tern_team *team)
 {
     int locals = 0;

@@ -41,6 +41,9 @@ static inline int tern_core_team_rank(const struct tern_team *team, int world)
     return -1;
 }
 
+/* Return the team with the given number, which is its id; NULL: there is none. */
+struct tern_team *tern_core_team_numbered(unsigned number);
+
 /* Create a team with the given id, of all ranks of the job (members is NULL) or of the members. The team takes
  * ownership of members, which must be allocated. On an error nothing is left allocated. */
 tern_status tern_core_team_open(struct tern_team *team, uint32_t id, int32_t *members, int size, int rank);

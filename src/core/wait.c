@@ -167,7 +167,7 @@ tern_status tern_core_wait(const struct tern_wait *wait)
         return tern_base_fail(TERN_ERR_STATE, "a handler of an active message must not wait for this");
     if (wait->deadline <= TERN_NOW) {
         st = wait->poll(wait->arg);
-        return st == TERN_PENDING ? timed_out(wait, tern_base_now()) : st;
+        return st == TERN_PENDING && wait->deadline < TERN_NOW ? timed_out(wait, tern_base_now()) : st;
     }
     st = tern_core_spin(wait, crowded ? FIRST_POLLS_CROWDED : FIRST_POLLS, !crowded);
     return st == TERN_PENDING ? wait_long(wait) : st;

@@ -20,8 +20,8 @@ struct tern_wait {
     bool          by_handler; /* the wait needs no messages other than replies: a handler may wait */
 };
 
-/* Wait, and return the result of poll, or TERN_ERR_TIMEOUT with a detail. If the deadline has already passed, poll is
- * called once. */
+/* Wait, and return the result of poll, or TERN_ERR_TIMEOUT with a detail. With TERN_NOW, poll is called once, and
+ * TERN_PENDING is returned without a detail. If another deadline has already passed, poll is called once. */
 tern_status tern_core_wait(const struct tern_wait *wait);
 
 /* Poll at most the given number of times, whatever the deadline. relax: pause after each poll, because a

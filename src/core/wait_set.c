@@ -65,7 +65,7 @@ tern_status tern_core_wait_some(const struct tern_waitables *of, tern_deadline d
     if ((st = tern_core_wait_set_await(&set, &deadline)) != TERN_OK)
         return st;
     for (size_t i = set.index; i < of->n; i++) {
-        if (of->kind->state(tern_core_waitables_at(of, i)) != TERN_WAITABLE_DONE)
+        if (of->kind->state(tern_core_waitables_at(of, i)) < TERN_WAITABLE_DONE)
             continue;
         one = tern_core_waitables_take(of, of->kind, i, infos ? (char *)infos + *count * of->kind->info_size : NULL);
         if (statuses)

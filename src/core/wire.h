@@ -10,6 +10,7 @@
  * handler number that does not exist, and a shape that no short message has, so that they cost short messages no extra
  * check. */
 #define CORE_WIRE_OWN 0xffffu
+#define CORE_WIRE_TEAM_SHIFT 10 /* the number of a team in the first 2 bytes of an active message: op/wire.h */
 #define CORE_WIRE_MARK 0xffu
 #define CORE_WIRE_MARK_AT 3
 

@@ -14,7 +14,7 @@
 #include "core/wait.h"
 #include "op/trigger/engine.h"
 
-const tern_opts tern_op_blocking = { .flags = TERN_OP_BLOCKING };
+const tern_opts tern_op_blocking = { .size = sizeof(tern_opts), .flags = TERN_OP_BLOCKING };
 
 void *tern_op_new(struct tern_ctx *ctx, size_t bytes, const struct tern_op_kind *kind, const tern_opts *opts,
                   const char *call)

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/wire.h"
 #include "link/link.h"
 #include "op/atomic/acc_kernels.h"
 
@@ -13,12 +14,17 @@
 /* The head of an active message, at the beginning of the 48 bytes of a link message's head. The first arguments follow.
  * The payload comes next if it fits into the rest of the head; otherwise it is in the message's data. */
 struct wire_am {
-    uint16_t handler;
+    uint16_t handler; /* id, and above it the number of the team in which the source counts: WIRE_TEAM */
     uint8_t  nargs;
     uint8_t  shape; /* tern_am_kind, and the location of the payload: wire_shape() */
     uint32_t len;   /* of the payload; for a long message: of the wire_long */
 };
 _Static_assert(sizeof(struct wire_am) == 8, "the head of an active message has no padding");
+
+/* The number of a team in the upper bits of a handler; 0: all ranks of the job. */
+#define WIRE_TEAM_SHIFT CORE_WIRE_TEAM_SHIFT
+#define WIRE_TEAMS 63u /* the last of 64 is not used, because it would look like CORE_WIRE_OWN */
+#define WIRE_TEAM(number) ((unsigned)(number) << WIRE_TEAM_SHIFT)
 
 /* The destination of the payload of a long message at the target. */
 struct wire_long {
@@ -261,7 +267,7 @@ _Static_assert(sizeof(struct wire_mutex_response) == 16, "a response has no padd
 
 #define WIRE_PAYLOAD 64
 
-/* The RPC request of an accumulate: what to add, followed by a WIRE_PUT request whose payload is the operands. The
+/* The RPC request of an accumulate: the operation, followed by a WIRE_PUT request whose payload is the operands. The
  * response is as long as the payload, or empty. */
 struct wire_acc {
     uint8_t            verb; /* WIRE_ACC */

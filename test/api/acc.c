@@ -7,28 +7,28 @@
  * env: TERN_CMA=off
  * ranks: 1 2 4
  */
-#include "job_test.h"
+#include "acc_test.h"
 
 #define LARGE (3u << 18) /* numbers: 3 MiB of float, 6 of double */
 #define NOT_AN_EVENT ((struct tern_pending *)(uintptr_t)0xabcd0)
 
-static const tern_scale doubles = { TERN_DOUBLE, NULL };
+static const tern_acc_args doubles = { .size = sizeof(tern_acc_args), .type = TERN_DOUBLE };
 
 /* All ranks add to an array of the last rank at the same time, in two halves that overlap. */
 static void large(enum job_kind kind)
 {
-    struct job_region area;
-    double           *from = job_new(LARGE * sizeof(double)), by = 0.5;
-    const tern_scale  half = { TERN_DOUBLE, &by };
-    int               last = tern_size() - 1;
-    size_t            cut = LARGE / 2 + 77, rest = LARGE / 4;
+    struct job_region   area;
+    double             *from = job_new(LARGE * sizeof(double)), by = 0.5;
+    const tern_acc_args half = TERN_ACC_ARGS(.type = TERN_DOUBLE, .factor = &by);
+    int                 last = tern_size() - 1;
+    size_t              cut = LARGE / 2 + 77, rest = LARGE / 4;
 
     job_region_make(&area, kind, LARGE * sizeof(double));
     memset(area.mine, 0, LARGE * sizeof(double));
     for (size_t i = 0; i < LARGE; i++)
         from[i] = (double)(i % 1000) * (tern_rank() + 1);
     OK(tern_barrier(TERN_WORLD));
-    OK(tern_acc_nbi(TERN_WORLD, area.region, last, 0, from, cut * sizeof(double), &half));
+    OK(tern_acc_with(TERN_WORLD, area.region, last, 0, from, cut * sizeof(double), &TERN_OPTS(.acc = &half)));
     OK(tern_acc(TERN_WORLD, area.region, last, rest * sizeof(double), from + rest, (LARGE - rest) * sizeof(double),
                 &half));
     OK(tern_quiet(TERN_WORLD));
@@ -52,9 +52,9 @@ static void large(enum job_kind kind)
 /* Rank 0 computes, and never calls Tern, until the others have added the value that it waits for. */
 static void computing(enum job_kind kind)
 {
-    const tern_scale  ones = { TERN_INT64, NULL };
-    struct job_region area;
-    int64_t           one = 1;
+    const tern_acc_args ones = TERN_ACC_ARGS(.type = TERN_INT64);
+    struct job_region   area;
+    int64_t             one = 1;
 
     job_region_make(&area, kind, 64);
     memset(area.mine, 0, 64);
@@ -85,14 +85,14 @@ static void ordered(enum job_kind kind)
         const double base = i, more[2] = { 100, 1000 };
 
         OK(tern_put_nbi(ctx, area.region, right, 16, &base, sizeof(base)));
-        OK(tern_acc_nbi(ctx, area.region, right, 16, &more[0], sizeof(double), &doubles));
-        OK(tern_acc_nbi(ctx, area.region, right, 16, &more[1], sizeof(double), &doubles));
+        OK(tern_acc_with(ctx, area.region, right, 16, &more[0], sizeof(double), &TERN_OPTS(.acc = &doubles)));
+        OK(tern_acc_with(ctx, area.region, right, 16, &more[1], sizeof(double), &TERN_OPTS(.acc = &doubles)));
         OK(tern_get(ctx, area.region, right, 16, &value, sizeof(value)));
         CHECK(value == base + 1100);
     }
     OK(tern_quiet(ctx));
     OK(tern_barrier(TERN_WORLD));
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
     job_region_drop(&area);
 }
 
@@ -104,14 +104,11 @@ static void overlapping(enum job_kind kind)
     uint64_t          same[8] = { 8, 8, 8, 8, 8, 8, 8, 8 };
     void             *each[8];
     int               right = (tern_rank() + 1) % tern_size();
-    tern_indexed      x = { 8, sizeof(double), each, 8, sizeof(double), same };
-    tern_strided      s = { .dims = 1,
-                            .element = sizeof(double),
-                            .count = (size_t[]){ 8 },
-                            .local = from,
-                            .local_stride = (ptrdiff_t[]){ sizeof(double) },
-                            .remote = 8,
-                            .remote_stride = (int64_t[]){ 0 } };
+    tern_indexed      x = TERN_INDEXED(.local_count = 8, .local_len = sizeof(double), .local = each, .remote_count = 8,
+                                       .remote_len = sizeof(double), .remote = same);
+    tern_strided      s =
+        TERN_STRIDED(.dims = 1, .element = sizeof(double), .count = (size_t[]){ 8 }, .local = from,
+                     .local_stride = (ptrdiff_t[]){ sizeof(double) }, .remote = 8, .remote_stride = (int64_t[]){ 0 });
 
     for (int i = 0; i < 8; i++)
         each[i] = &from[i];
@@ -139,12 +136,13 @@ static void overlapping(enum job_kind kind)
 
 static void refuse_contiguous(const struct job_region *area, int rank)
 {
-    unsigned char    buffer[SIZE] = { 0 };
-    const tern_scale none = { TERN_TYPES, NULL }, below = { (tern_type)-1, NULL };
-    const tern_scale complex = { TERN_COMPLEX_DOUBLE, NULL };
-    tern_region     *r = area->region;
-    tern_event       event = { NOT_AN_EVENT }, local = { NOT_AN_EVENT };
-    tern_opts        opts = { .flags = TERN_IMMEDIATE, .local = &local, .event = &event };
+    unsigned char       buffer[SIZE] = { 0 };
+    const tern_acc_args none = TERN_ACC_ARGS(.type = TERN_TYPES), below = TERN_ACC_ARGS(.type = (tern_type)-1);
+    const tern_acc_args unsized = { .type = TERN_DOUBLE };
+    const tern_acc_args complex = TERN_ACC_ARGS(.type = TERN_COMPLEX_DOUBLE);
+    tern_region        *r = area->region;
+    tern_event          event = { NOT_AN_EVENT }, local = { NOT_AN_EVENT };
+    tern_opts           opts = TERN_OPTS(.flags = TERN_IMMEDIATE, .local = &local, .event = &event, .acc = &doubles);
 
     RETURNS(TERN_ERR_ARG, tern_acc(NULL, r, rank, 0, buffer, 8, &doubles));
     RETURNS(TERN_ERR_ARG, tern_acc(TERN_WORLD, NULL, rank, 0, buffer, 8, &doubles));
@@ -153,6 +151,7 @@ static void refuse_contiguous(const struct job_region *area, int rank)
     RETURNS(TERN_ERR_ARG, tern_acc(TERN_WORLD, r, rank, 0, buffer, 8, &none));
     SAYS("type");
     RETURNS(TERN_ERR_ARG, tern_acc(TERN_WORLD, r, rank, 0, buffer, 8, &below));
+    REFUSES(TERN_ERR_ARG, tern_acc(TERN_WORLD, r, rank, 0, buffer, 8, &unsized));
     RETURNS(TERN_ERR_RANGE, tern_acc(TERN_WORLD, r, tern_size(), 0, buffer, 8, &doubles));
     RETURNS(TERN_ERR_RANGE, tern_acc(TERN_WORLD, r, -1, 0, buffer, 8, &doubles));
     RETURNS(TERN_ERR_RANGE, tern_acc(TERN_WORLD, r, rank, SIZE - 8, buffer, 16, &doubles));
@@ -163,16 +162,64 @@ static void refuse_contiguous(const struct job_region *area, int rank)
     SAYS("whole elements");
     RETURNS(TERN_ERR_ARG, tern_get_acc(TERN_WORLD, r, rank, 0, buffer, 8, &complex));
     RETURNS(TERN_ERR_ARG, tern_get_acc(TERN_WORLD, r, rank, 4, buffer, 16, &complex));
-    RETURNS(TERN_ERR_ARG, tern_acc_with(TERN_WORLD, r, rank, 4, buffer, 8, &doubles, &opts));
+    RETURNS(TERN_ERR_ARG, tern_acc_with(TERN_WORLD, r, rank, 4, buffer, 8, &opts));
     opts.flags = 0x80;
-    RETURNS(TERN_ERR_ARG, tern_acc_with(TERN_WORLD, r, rank, 0, buffer, 8, &doubles, &opts));
-    RETURNS(TERN_ERR_ARG, tern_acc_nb(TERN_WORLD, r, rank, 0, buffer, 8, &doubles, NULL));
+    RETURNS(TERN_ERR_ARG, tern_acc_with(TERN_WORLD, r, rank, 0, buffer, 8, &opts));
+    opts.flags = 0;
+    opts.acc = NULL;
+    RETURNS(TERN_ERR_ARG, tern_acc_with(TERN_WORLD, r, rank, 0, buffer, 8, &opts));
+    RETURNS(TERN_ERR_ARG, tern_acc_with(TERN_WORLD, r, rank, 0, buffer, 8, NULL));
     CHECK(event.pending == NOT_AN_EVENT && local.pending == NOT_AN_EVENT);
     ALL_ARE(buffer, SIZE, 0);
     OK(tern_acc(TERN_WORLD, r, rank, SIZE, buffer, 0, &doubles)); /* an empty accumulate at the very end */
-    opts.flags = 0;
-    OK(tern_acc_with(TERN_WORLD, r, rank, 0, NULL, 0, &doubles, &opts));
+    opts.acc = &doubles;
+    OK(tern_acc_with(TERN_WORLD, r, rank, 0, NULL, 0, &opts));
     CHECK(event.pending == NULL && local.pending == NULL);
+}
+
+/* Check that a call refuses the arguments with a text that names the call, the reduction and the type. */
+static void refuse_args(tern_region *r, int rank, const tern_acc_args *args, const char *reduction, const char *type)
+{
+    unsigned char buffer[SIZE] = { 0 };
+    tern_event    event = { NOT_AN_EVENT };
+    tern_opts     opts = TERN_OPTS(.acc = args, .event = &event);
+
+    REFUSES(TERN_ERR_ARG, tern_acc(TERN_WORLD, r, rank, 0, buffer, 16, args));
+    SAYS(reduction);
+    SAYS(type);
+    REFUSES(TERN_ERR_ARG, tern_get_acc(TERN_WORLD, r, rank, 0, buffer, 16, args));
+    REFUSES(TERN_ERR_ARG, tern_get_acc_with(TERN_WORLD, r, rank, 0, buffer, 16, &opts));
+    SAYS(reduction);
+    SAYS(type);
+    CHECK(event.pending == NOT_AN_EVENT);
+    ALL_ARE(buffer, SIZE, 0);
+}
+
+static void refuse_reductions(const struct job_region *area, int rank)
+{
+    static const double one[2] = { 1, 0 };
+#define TEXT(name, number, text) [number] = (text),
+    static const char *const reduction[] = { TERN_REDUCTION_LIST(TEXT) };
+#undef TEXT
+#define TEXT(name, ctype, bytes, text) [name] = (text),
+    static const char *const type[] = { TERN_TYPE_LIST(TEXT) };
+#undef TEXT
+
+    for (int t = 0; t < (int)TERN_TYPES; t++) {
+        for (int op = 0; op < (int)TERN_REDUCTIONS; op++) {
+            tern_acc_args args = TERN_ACC_ARGS(.type = (tern_type)t, .op = (tern_reduction)op);
+
+            if (!acc_has(args.op, args.type))
+                refuse_args(area->region, rank, &args, reduction[op], type[t]);
+            args.factor = one;
+            if (op != TERN_SUM)
+                refuse_args(area->region, rank, &args, reduction[op], type[t]);
+        }
+        refuse_args(area->region, rank, &TERN_ACC_ARGS(.type = (tern_type)t, .op = (tern_reduction)TERN_REDUCTIONS),
+                    "reduction 8", type[t]);
+        refuse_args(area->region, rank, &TERN_ACC_ARGS(.type = (tern_type)t, .op = (tern_reduction)-1), "reduction -1",
+                    type[t]);
+    }
 }
 
 static void refuse_shapes(const struct job_region *area, int rank)
@@ -181,14 +228,16 @@ static void refuse_shapes(const struct job_region *area, int rank)
     tern_region  *r = area->region;
     tern_piece    pieces[2] = { { local, 8 }, { local + 2, 8 } };
     tern_extent   extents[2] = { { 0, 12 }, { 16, 4 } };
-    tern_vector   v = { 2, pieces, 2, extents };
+    tern_vector   v = TERN_VECTOR(.local_count = 2, .local = pieces, .remote_count = 2, .remote = extents);
     void         *addrs[2] = { local, local + 1 };
     uint64_t      offsets[2] = { 0, 12 };
-    tern_indexed  x = { 2, 8, addrs, 2, 8, offsets };
+    tern_indexed  x = TERN_INDEXED(.local_count = 2, .local_len = 8, .local = addrs, .remote_count = 2, .remote_len = 8,
+                                   .remote = offsets);
     size_t        count[1] = { 2 };
     ptrdiff_t     near[1] = { 8 };
     int64_t       far[1] = { 12 };
-    tern_strided  s = { 1, 8, count, local, near, 0, far };
+    tern_strided  s = TERN_STRIDED(.dims = 1, .element = 8, .count = count, .local = local, .local_stride = near,
+                                   .remote = 0, .remote_stride = far);
 
     RETURNS(TERN_ERR_ARG, tern_acc_vector(TERN_WORLD, r, rank, &v, &doubles)); /* cuts an element at the target */
     SAYS("whole elements");
@@ -226,6 +275,7 @@ static void refusals(enum job_kind kind)
     OK(tern_barrier(TERN_WORLD));
     for (int rank = 0; rank < tern_size(); rank++) {
         refuse_contiguous(&area, rank);
+        refuse_reductions(&area, rank);
         refuse_shapes(&area, rank);
     }
     OK(tern_quiet(TERN_WORLD));

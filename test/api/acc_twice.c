@@ -13,8 +13,8 @@
 
 #define NUMBERS 4u
 
-static const tern_scale plain = { TERN_INT64, NULL };
-static const int64_t    one[NUMBERS] = { 1, 1, 1, 1 };
+static const tern_acc_args plain = { .size = sizeof(tern_acc_args), .type = TERN_INT64 };
+static const int64_t       one[NUMBERS] = { 1, 1, 1, 1 };
 
 /* How often each rank adds: fewer times on slow paths. */
 static int rounds(const char *path)
@@ -50,12 +50,12 @@ static void two_regions_of_a_file(void)
 {
     tern_region     *even, *odd;
     char             path[64], mine[96];
-    tern_region_opts opts = { TERN_MEMORY_FILE, path };
+    tern_region_opts opts = TERN_REGION_OPTS(.memory = TERN_MEMORY_FILE, .path = path);
 
     job_file_name(path, sizeof(path), 7);
     snprintf(mine, sizeof(mine), "%s.%d", path, tern_rank());
-    OK(tern_region_alloc(TERN_WORLD, 64 + sizeof(one), &opts, &even));
-    OK(tern_region_alloc(TERN_WORLD, 64 + sizeof(one), &opts, &odd));
+    OK(tern_region_create(TERN_WORLD, 64 + sizeof(one), &opts, &even));
+    OK(tern_region_create(TERN_WORLD, 64 + sizeof(one), &opts, &odd));
     for (int rank = 0; rank < tern_size(); rank++)
         CHECK(even->part[rank].origin == odd->part[rank].origin);
     check((const int64_t *)tern_region_ptr(even, tern_rank()) + 8, add(tern_rank() % 2 == 0 ? even : odd, 0, 64));
@@ -73,7 +73,7 @@ static void a_region_and_a_pointer_to_it(void)
     unsigned char *to, *addr = (unsigned char *)dummy;
     int            mapped, all[64], times;
 
-    OK(tern_region_alloc(TERN_WORLD, at + sizeof(dummy), NULL, &region));
+    OK(tern_region_create(TERN_WORLD, at + sizeof(dummy), NULL, &region));
     to = tern_region_ptr(region, 0);
     mapped = tern_rank() == 1 && to;
     if (mapped)

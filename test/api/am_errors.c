@@ -34,24 +34,24 @@ static bool always(void *arg)
 
 static void *reply_elsewhere(void *token)
 {
-    RETURNS(TERN_ERR_STATE, tern_am_reply(token, &(tern_am){ .handler = ANSWER }));
+    RETURNS(TERN_ERR_STATE, tern_am_reply(token, &TERN_AM(.handler = ANSWER)));
     return NULL;
 }
 
 static void must_not(void)
 {
-    tern_am_prepared out;
-    tern_am_wish     wish = { .kind = TERN_AM_MEDIUM, .min = 8, .max = 8 };
-    tern_region     *none = NULL;
-    uint64_t         word = 1, all[64];
+    tern_am_prepared     out;
+    tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .min = 8, .max = 8);
+    tern_region         *none = NULL;
+    uint64_t             word = 1, all[64];
 
     RETURNS(TERN_ERR_STATE, tern_am_short(TERN_WORLD, 0, NEVER, NULL, 0));
     RETURNS(TERN_ERR_STATE, tern_am_medium(TERN_WORLD, 0, NEVER, NULL, 0, &word, sizeof(word)));
-    RETURNS(TERN_ERR_STATE, tern_am_request(TERN_WORLD, 0, &(tern_am){ .handler = NEVER, .flags = TERN_IMMEDIATE }));
-    RETURNS(TERN_ERR_STATE, tern_am_prepare(TERN_WORLD, 0, &wish, &out));
+    RETURNS(TERN_ERR_STATE, tern_am_request(TERN_WORLD, 0, &TERN_AM(.handler = NEVER, .flags = TERN_IMMEDIATE)));
+    RETURNS(TERN_ERR_STATE, tern_am_prepare(TERN_WORLD, 0, &opts, &out));
     RETURNS(TERN_ERR_STATE, tern_barrier(TERN_WORLD));
     RETURNS(TERN_ERR_STATE, tern_allgather(TERN_WORLD, &word, sizeof(word), all));
-    RETURNS(TERN_ERR_STATE, tern_region_alloc(TERN_WORLD, 4096, NULL, &none));
+    RETURNS(TERN_ERR_STATE, tern_region_create(TERN_WORLD, 4096, NULL, &none));
     RETURNS(TERN_ERR_STATE, tern_region_register(TERN_WORLD, &word, sizeof(word), &none));
     RETURNS(TERN_ERR_STATE, tern_wait_until(TERN_WORLD, always, NULL, TERN_FOREVER));
     RETURNS(TERN_ERR_STATE, tern_finalize());
@@ -87,15 +87,15 @@ static void on_ask(const tern_am_event *event, void *user)
     OK(tern_progress(TERN_WORLD)); /* runs no handler here */
     SAME(inside, 1);
     kept = event->token;
-    RETURNS(TERN_ERR_STATE, tern_am_reply(NULL, &(tern_am){ .handler = ANSWER }));
+    RETURNS(TERN_ERR_STATE, tern_am_reply(NULL, &TERN_AM(.handler = ANSWER)));
     RETURNS(TERN_ERR_ARG, tern_am_reply(event->token, NULL));
-    RETURNS(TERN_ERR_ARG, tern_am_reply(event->token, &(tern_am){ .handler = UNKNOWN }));
-    RETURNS(TERN_ERR_ARG, tern_am_reply(event->token, &(tern_am){ .handler = ANSWER, .nargs = 17, .args = args }));
+    RETURNS(TERN_ERR_ARG, tern_am_reply(event->token, &TERN_AM(.handler = UNKNOWN)));
+    RETURNS(TERN_ERR_ARG, tern_am_reply(event->token, &TERN_AM(.handler = ANSWER, .nargs = 17, .args = args)));
     RETURNS(TERN_ERR_ARG, tern_am_prepare_reply(event->token, NULL, NULL));
     CHECK(pthread_create(&thread, NULL, reply_elsewhere, event->token) == 0 && pthread_join(thread, NULL) == 0);
-    OK(tern_am_reply(event->token, &(tern_am){ .handler = ANSWER })); /* after all errors, still the one reply */
-    RETURNS(TERN_ERR_STATE, tern_am_reply(event->token, &(tern_am){ .handler = ANSWER }));
-    RETURNS(TERN_ERR_STATE, tern_am_prepare_reply(event->token, &(tern_am_wish){ .kind = TERN_AM_MEDIUM },
+    OK(tern_am_reply(event->token, &TERN_AM(.handler = ANSWER))); /* after all errors, still the one reply */
+    RETURNS(TERN_ERR_STATE, tern_am_reply(event->token, &TERN_AM(.handler = ANSWER)));
+    RETURNS(TERN_ERR_STATE, tern_am_prepare_reply(event->token, &TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM),
                                                   &(tern_am_prepared){ .len = 0 }));
     inside--;
 }
@@ -108,7 +108,7 @@ static void on_answer(const tern_am_event *event, void *user)
     must_not();
     may(event);
     OK(tern_progress(TERN_WORLD)); /* in particular not this handler for the same message again */
-    RETURNS(TERN_ERR_STATE, tern_am_reply(event->token, &(tern_am){ .handler = ANSWER }));
+    RETURNS(TERN_ERR_STATE, tern_am_reply(event->token, &TERN_AM(.handler = ANSWER)));
     inside--;
 }
 
@@ -133,7 +133,7 @@ static void handlers_and_arguments(int to)
     RETURNS(TERN_ERR_ARG, tern_am_short(TERN_WORLD, to, 65536 + NEVER, NULL, 0));
     RETURNS(TERN_ERR_ARG, tern_am_short(TERN_WORLD, to, UNKNOWN, NULL, 0));
     SAYS("8");
-    RETURNS(TERN_ERR_ARG, tern_am_request(TERN_WORLD, to, &(tern_am){ .handler = UNKNOWN }));
+    RETURNS(TERN_ERR_ARG, tern_am_request(TERN_WORLD, to, &TERN_AM(.handler = UNKNOWN)));
     RETURNS(TERN_ERR_ARG, tern_am_short(TERN_WORLD, to, NEVER, args, 17));
     SAYS("17");
     RETURNS(TERN_ERR_ARG, tern_am_short(TERN_WORLD, to, NEVER, args, 65536));
@@ -175,37 +175,39 @@ static void payloads(int to)
     };
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        bad[i].size = sizeof(bad[i]);
         bad[i].handler = NEVER;
         RETURNS(TERN_ERR_ARG, tern_am_request(TERN_WORLD, to, &bad[i]));
         SAYS("tern_am_request");
     }
     for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
+        far[i].size = sizeof(far[i]);
         far[i].handler = NEVER;
         far[i].payload = args;
         RETURNS(TERN_ERR_RANGE, tern_am_request(TERN_WORLD, to, &far[i]));
     }
 }
 
-static void wishes(int to)
+static void prepare_options(int to)
 {
-    uint64_t     size = tern_region_size(shared.region, to);
-    size_t       most = tern_am_max_medium(TERN_WORLD, to, 0);
-    tern_am_wish bad[] = {
-        { .kind = TERN_AM_SHORT },
-        { .kind = (tern_am_kind)7 },
-        { .kind = TERN_AM_MEDIUM, .nargs = 17 },
-        { .kind = TERN_AM_MEDIUM, .flags = 1u << 30 },
-        { .kind = TERN_AM_MEDIUM, .min = 2, .max = 1 },
-        { .kind = TERN_AM_MEDIUM, .max = 8, .region = shared.region },
-        { .kind = TERN_AM_LONG, .max = 8 },
-        { .kind = TERN_AM_LONG, .min = 9, .max = 8, .region = shared.region },
+    uint64_t             size = tern_region_size(shared.region, to);
+    size_t               most = tern_am_max_medium(TERN_WORLD, to, 0);
+    tern_am_prepare_opts bad[] = {
+        TERN_AM_PREPARE_OPTS(.kind = TERN_AM_SHORT),
+        TERN_AM_PREPARE_OPTS(.kind = (tern_am_kind)7),
+        TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .nargs = 17),
+        TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .flags = 1u << 30),
+        TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .min = 2, .max = 1),
+        TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .max = 8, .region = shared.region),
+        TERN_AM_PREPARE_OPTS(.kind = TERN_AM_LONG, .max = 8),
+        TERN_AM_PREPARE_OPTS(.kind = TERN_AM_LONG, .min = 9, .max = 8, .region = shared.region),
     };
-    tern_am_wish far[] = {
-        { .kind = TERN_AM_MEDIUM, .min = most + 1, .max = SIZE_MAX },
-        { .kind = TERN_AM_MEDIUM, .min = SIZE_MAX, .max = SIZE_MAX },
-        { .kind = TERN_AM_LONG, .region = shared.region, .max = size + 1 },
-        { .kind = TERN_AM_LONG, .region = shared.region, .max = SIZE_MAX },
-        { .kind = TERN_AM_LONG, .region = shared.region, .offset = UINT64_MAX, .min = 1, .max = 1 },
+    tern_am_prepare_opts far[] = {
+        TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .min = most + 1, .max = SIZE_MAX),
+        TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .min = SIZE_MAX, .max = SIZE_MAX),
+        TERN_AM_PREPARE_OPTS(.kind = TERN_AM_LONG, .region = shared.region, .max = size + 1),
+        TERN_AM_PREPARE_OPTS(.kind = TERN_AM_LONG, .region = shared.region, .max = SIZE_MAX),
+        TERN_AM_PREPARE_OPTS(.kind = TERN_AM_LONG, .region = shared.region, .offset = UINT64_MAX, .min = 1, .max = 1),
     };
     tern_am_prepared out;
 
@@ -213,7 +215,7 @@ static void wishes(int to)
         RETURNS(TERN_ERR_ARG, tern_am_prepare(TERN_WORLD, to, &bad[i], &out));
     for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++)
         RETURNS(TERN_ERR_RANGE, tern_am_prepare(TERN_WORLD, to, &far[i], &out));
-    bad[0] = (tern_am_wish){ .kind = TERN_AM_MEDIUM, .max = 8 };
+    bad[0] = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .max = 8);
     RETURNS(TERN_ERR_ARG, tern_am_prepare(TERN_WORLD, to, NULL, &out));
     RETURNS(TERN_ERR_ARG, tern_am_prepare(TERN_WORLD, to, &bad[0], NULL));
     RETURNS(TERN_ERR_ARG, tern_am_prepare(NULL, to, &bad[0], &out));
@@ -223,14 +225,14 @@ static void wishes(int to)
 
 static void commits(int to)
 {
-    tern_am_wish     wish = { .kind = TERN_AM_MEDIUM, .nargs = 2, .min = 100, .max = 200 };
-    tern_am_prepared out = { .len = 0 };
+    tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .nargs = 2, .min = 100, .max = 200);
+    tern_am_prepared     out = { .len = 0 };
 
     RETURNS(TERN_ERR_STATE, tern_am_commit(&out, NEVER, NULL, 0, 0)); /* never prepared */
     RETURNS(TERN_ERR_STATE, tern_am_cancel(&out));
     RETURNS(TERN_ERR_ARG, tern_am_commit(NULL, NEVER, NULL, 0, 0));
     RETURNS(TERN_ERR_ARG, tern_am_cancel(NULL));
-    OK(tern_am_prepare(TERN_WORLD, to, &wish, &out));
+    OK(tern_am_prepare(TERN_WORLD, to, &opts, &out));
     RETURNS(TERN_ERR_RANGE, tern_am_commit(&out, NEVER, args, 2, out.len + 1));
     RETURNS(TERN_ERR_RANGE, tern_am_commit(&out, NEVER, args, 2, SIZE_MAX));
     RETURNS(TERN_ERR_ARG, tern_am_commit(&out, NEVER, args, 3, 0));
@@ -273,11 +275,11 @@ int main(void)
     n = (unsigned)tern_size();
     job_region_make(&shared, JOB_HOST, 64 * 64 * 8);
     job_region_make(&own, JOB_REGISTERED, 4096);
-    RETURNS(TERN_ERR_STATE, tern_am_reply(NULL, &(tern_am){ .handler = ANSWER }));
+    RETURNS(TERN_ERR_STATE, tern_am_reply(NULL, &TERN_AM(.handler = ANSWER)));
     for (int to = 0; to < tern_size(); to++) {
         handlers_and_arguments(to);
         payloads(to);
-        wishes(to);
+        prepare_options(to);
         commits(to);
         queries(to);
     }
@@ -290,7 +292,7 @@ int main(void)
     OK(tern_barrier(TERN_WORLD));
     SAME(answers, rounds * n);
     SAME(asked, rounds * n);
-    RETURNS(TERN_ERR_STATE, tern_am_reply(kept, &(tern_am){ .handler = ANSWER })); /* that request is complete */
+    RETURNS(TERN_ERR_STATE, tern_am_reply(kept, &TERN_AM(.handler = ANSWER))); /* that request is complete */
     job_region_drop(&shared);
     job_region_drop(&own);
     OK(tern_finalize());

@@ -57,32 +57,20 @@ static tern_status send(uint32_t i, size_t most)
     static unsigned char payload[SPACE];
     uint32_t             args[12] = { i, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, i % 7 };
     size_t               len = 1 + i * 61 % (most < SPACE - 7 ? most : SPACE - 7);
-    tern_am              am = { .kind = TERN_AM_LONG,
-                                .handler = HERE,
-                                .nargs = 12,
-                                .args = args,
-                                .payload = payload,
-                                .len = len,
-                                .region = own.region,
-                                .offset = i * SPACE + args[11],
-                                .flags = TERN_IMMEDIATE };
-    tern_am_wish         wish = { .kind = TERN_AM_LONG,
-                                  .nargs = 12,
-                                  .min = len,
-                                  .max = len,
-                                  .buffer = i % 4 == 1 ? payload : NULL,
-                                  .region = own.region,
-                                  .offset = am.offset,
-                                  .flags = TERN_IMMEDIATE };
+    tern_am am = TERN_AM(.kind = TERN_AM_LONG, .handler = HERE, .nargs = 12, .args = args, .payload = payload,
+                         .len = len, .region = own.region, .offset = i * SPACE + args[11], .flags = TERN_IMMEDIATE);
+    tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_LONG, .nargs = 12, .min = len, .max = len,
+                                                     .buffer = i % 4 == 1 ? payload : NULL, .region = own.region,
+                                                     .offset = am.offset, .flags = TERN_IMMEDIATE);
     tern_am_prepared     room;
     tern_status          st;
 
     job_fill(payload, len, (unsigned)tern_rank(), i);
     if (i % 2 == 0)
         return tern_am_request(TERN_WORLD, 1, &am);
-    if ((st = tern_am_prepare(TERN_WORLD, 1, &wish, &room)) != TERN_OK)
+    if ((st = tern_am_prepare(TERN_WORLD, 1, &opts, &room)) != TERN_OK)
         return st;
-    if (!wish.buffer)
+    if (!opts.buffer)
         memcpy(room.addr, payload, len);
     return tern_am_commit(&room, HERE, args, 12, len);
 }
@@ -120,21 +108,16 @@ static void too_long(void)
     size_t         most = tern_am_max_medium(TERN_WORLD, 1, 0);
     size_t         len = most < MOST * SPACE ? most : MOST * SPACE;
     unsigned char *payload = job_new(len);
-    tern_am        am = { .kind = TERN_AM_LONG,
-                          .handler = HERE,
-                          .payload = payload,
-                          .len = len,
-                          .region = own.region,
-                          .flags = TERN_IMMEDIATE };
-    tern_am_wish   wish = {
-          .kind = TERN_AM_LONG, .min = len, .max = len, .buffer = payload, .region = own.region, .flags = TERN_IMMEDIATE
-    };
-    tern_am_prepared room;
+    tern_am am = TERN_AM(.kind = TERN_AM_LONG, .handler = HERE, .payload = payload, .len = len, .region = own.region,
+                         .flags = TERN_IMMEDIATE);
+    tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_LONG, .min = len, .max = len, .buffer = payload,
+                                                     .region = own.region, .flags = TERN_IMMEDIATE);
+    tern_am_prepared     room;
 
     if (len == most && getenv("TERN_CMA")) {
         RETURNS(TERN_ERR_RANGE, tern_am_request(TERN_WORLD, 1, &am));
         SAYS("without TERN_IMMEDIATE");
-        RETURNS(TERN_ERR_RANGE, tern_am_prepare(TERN_WORLD, 1, &wish, &room));
+        RETURNS(TERN_ERR_RANGE, tern_am_prepare(TERN_WORLD, 1, &opts, &room));
     }
     free(payload);
 }

@@ -86,11 +86,8 @@ static void parcel_fill(struct parcel *p, const struct shape *s, bool request)
 {
     for (unsigned i = 0; i < s->nargs; i++)
         p->args[i] = argument(s, tern_rank(), i, request);
-    p->am = (tern_am){ .kind = s->kind,
-                       .handler = request ? REQUEST : REPLY,
-                       .nargs = (uint16_t)s->nargs,
-                       .args = s->nargs ? p->args : NULL,
-                       .len = s->len };
+    p->am = TERN_AM(.kind = s->kind, .handler = request ? REQUEST : REPLY, .nargs = (uint16_t)s->nargs,
+                    .args = s->nargs ? p->args : NULL, .len = s->len);
     if (s->kind == TERN_AM_SHORT)
         return;
     p->payload = job_new(s->len);
@@ -104,28 +101,24 @@ static void parcel_fill(struct parcel *p, const struct shape *s, bool request)
 
 static void send_negotiated(tern_am_token *token, int peer, const struct parcel *p, const struct shape *s)
 {
-    const void      *mine = s->number % 3 == 0 ? p->am.payload : NULL; /* sometimes the caller's buffer */
-    tern_am_wish     wish = { .kind = s->kind,
-                              .nargs = p->am.nargs,
-                              .min = p->am.len,
-                              .max = p->am.len,
-                              .buffer = mine,
-                              .region = p->am.region,
-                              .offset = p->am.offset };
+    const void          *mine = s->number % 3 == 0 ? p->am.payload : NULL; /* sometimes the caller's buffer */
+    tern_am_prepare_opts opts =
+        TERN_AM_PREPARE_OPTS(.kind = s->kind, .nargs = p->am.nargs, .min = p->am.len, .max = p->am.len, .buffer = mine,
+                             .region = p->am.region, .offset = p->am.offset);
     tern_am_prepared out;
 
     if (s->number % 2 && s->kind == TERN_AM_MEDIUM && !mine)
-        wish.max = SIZE_MAX; /* as much as there is */
+        opts.max = SIZE_MAX; /* as much as there is */
     if (s->kind == TERN_AM_LONG && !mine && !tern_region_ptr(p->am.region, peer)) {
         size_t most = tern_am_max_medium(TERN_WORLD, peer, p->am.nargs); /* the queue must hold it */
-        if (wish.min > most) {
+        if (opts.min > most) {
             RETURNS(TERN_ERR_RANGE,
-                    token ? tern_am_prepare_reply(token, &wish, &out) : tern_am_prepare(TERN_WORLD, peer, &wish, &out));
-            wish.buffer = mine = p->am.payload;
+                    token ? tern_am_prepare_reply(token, &opts, &out) : tern_am_prepare(TERN_WORLD, peer, &opts, &out));
+            opts.buffer = mine = p->am.payload;
         }
     }
-    OK(token ? tern_am_prepare_reply(token, &wish, &out) : tern_am_prepare(TERN_WORLD, peer, &wish, &out));
-    CHECK(out.len >= wish.min && out.len <= wish.max);
+    OK(token ? tern_am_prepare_reply(token, &opts, &out) : tern_am_prepare(TERN_WORLD, peer, &opts, &out));
+    CHECK(out.len >= opts.min && out.len <= opts.max);
     CHECK(!mine || out.addr == mine);
     if (s->kind == TERN_AM_LONG && !mine && tern_region_ptr(p->am.region, peer))
         CHECK(out.addr == (unsigned char *)tern_region_ptr(p->am.region, peer) + p->am.offset);
@@ -190,14 +183,14 @@ static void on_request(const tern_am_event *event, void *user)
     CHECK(user == requests && event->request && tern_rank() >= 0);
     check(event, i);
     send_shape(event->token, event->source, &s);
-    RETURNS(TERN_ERR_STATE, tern_am_reply(event->token, &(tern_am){ .handler = REPLY }));
+    RETURNS(TERN_ERR_STATE, tern_am_reply(event->token, &TERN_AM(.handler = REPLY)));
 }
 
 static void on_reply(const tern_am_event *event, void *user)
 {
     CHECK(user == replies && !event->request);
     check(event, replies[event->source]++);
-    RETURNS(TERN_ERR_STATE, tern_am_reply(event->token, &(tern_am){ .handler = REPLY }));
+    RETURNS(TERN_ERR_STATE, tern_am_reply(event->token, &TERN_AM(.handler = REPLY)));
 }
 
 static bool all_answered(void *arg)

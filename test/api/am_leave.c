@@ -17,7 +17,7 @@ static unsigned char big[1 << 20];
 
 static void on_ask(const tern_am_event *event, void *user)
 {
-    tern_am am = { .kind = TERN_AM_MEDIUM, .handler = ANSWER, .payload = big };
+    tern_am am = TERN_AM(.kind = TERN_AM_MEDIUM, .handler = ANSWER, .payload = big);
 
     (void)user;
     am.len = tern_am_max_medium(TERN_WORLD, event->source, 0);

@@ -67,13 +67,12 @@ static void lengths(int to)
     for (unsigned nargs = 0; nargs <= 16; nargs++) {
         for (size_t len = 0; len <= 200; len += 1 + len / 70 * 13) {
             for (unsigned fewer = 0; fewer <= nargs; fewer += 3) {
-                tern_am_wish wish = {
-                    .kind = TERN_AM_MEDIUM, .nargs = (uint16_t)nargs, .min = len, .max = len % 2 ? len : most
-                };
-                tern_am_prepared out;
+                tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .nargs = (uint16_t)nargs,
+                                                                 .min = len, .max = len % 2 ? len : most);
+                tern_am_prepared     out;
 
-                OK(tern_am_prepare(TERN_WORLD, to, &wish, &out));
-                CHECK(out.len >= len && out.len <= wish.max);
+                OK(tern_am_prepare(TERN_WORLD, to, &opts, &out));
+                CHECK(out.len >= len && out.len <= opts.max);
                 memset(out.addr, 0xff, out.len);
                 job_fill(out.addr, len, (unsigned)tern_rank(), (unsigned)len);
                 OK(tern_am_commit(&out, SINK, args, nargs - fewer, len));
@@ -94,11 +93,12 @@ static void more_than_usual(int to)
     handled = 0;
     OK(tern_barrier(TERN_WORLD));
     for (int i = 0; i < 50; i++) {
-        tern_am_wish     wish = { .kind = TERN_AM_MEDIUM, .min = most, .max = i % 2 ? SIZE_MAX : most + most / 3 };
+        tern_am_prepare_opts opts =
+            TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .min = most, .max = i % 2 ? SIZE_MAX : most + most / 3);
         tern_am_prepared out;
 
-        OK(tern_am_prepare(TERN_WORLD, to, &wish, &out));
-        CHECK(out.len >= most && out.len <= wish.max);
+        OK(tern_am_prepare(TERN_WORLD, to, &opts, &out));
+        CHECK(out.len >= most && out.len <= opts.max);
         seen = out.len > seen ? out.len : seen;
         job_fill(out.addr, out.len, (unsigned)tern_rank(), (unsigned)out.len);
         OK(tern_am_commit(&out, SINK, NULL, 0, out.len));
@@ -122,8 +122,8 @@ static void any_order(int to)
         unsigned         cancelled = (unsigned)job_random(&seed) % 16, left = 15;
 
         for (int i = 0; i < 4; i++) {
-            tern_am_wish wish = { .kind = TERN_AM_MEDIUM, .nargs = 1, .min = 1, .max = 100 };
-            OK(tern_am_prepare(TERN_WORLD, to, &wish, &out[i]));
+            tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .nargs = 1, .min = 1, .max = 100);
+            OK(tern_am_prepare(TERN_WORLD, to, &opts, &out[i]));
             number[i] = (uint32_t)sent;
             sent += !(cancelled >> i & 1);
         }
@@ -153,12 +153,12 @@ static void any_order(int to)
 /* An open message holds up the messages behind it to this rank, and to no other. */
 static void holds_up(int to)
 {
-    tern_am_wish     wish = { .kind = TERN_AM_MEDIUM, .max = 8 };
-    tern_am_prepared out;
+    tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .max = 8);
+    tern_am_prepared     out;
 
     handled = 0;
     OK(tern_barrier(TERN_WORLD));
-    OK(tern_am_prepare(TERN_WORLD, to, &wish, &out));
+    OK(tern_am_prepare(TERN_WORLD, to, &opts, &out));
     for (int i = 0; i < 5; i++)
         OK(tern_am_short(TERN_WORLD, to, SINK, NULL, 0));
     for (int i = 0; i < 100; i++)
@@ -181,21 +181,18 @@ static void into_the_region(struct job_region *r, int to)
     OK(tern_barrier(TERN_WORLD));
     for (uint64_t offset = 0; offset < 70; offset += 7) {
         for (size_t len = 0; len <= 3000; len = len * 3 + 1) {
-            unsigned char    buffer[4096];
-            bool             own_buffer = len % 2;
-            size_t           room = len < most ? len : most;
-            tern_am_wish     wish = { .kind = TERN_AM_LONG,
-                                      .min = room,
-                                      .max = own_buffer ? 4000 : room,
-                                      .buffer = own_buffer ? buffer : NULL,
-                                      .region = r->region,
-                                      .offset = offset };
+            unsigned char        buffer[4096];
+            bool                 own_buffer = len % 2;
+            size_t               room = len < most ? len : most;
+            tern_am_prepare_opts opts =
+                TERN_AM_PREPARE_OPTS(.kind = TERN_AM_LONG, .min = room, .max = own_buffer ? 4000 : room,
+                                     .buffer = own_buffer ? buffer : NULL, .region = r->region, .offset = offset);
             tern_am_prepared out;
 
-            OK(tern_am_prepare(TERN_WORLD, to, &wish, &out));
-            CHECK(out.len >= room && out.len <= wish.max);
+            OK(tern_am_prepare(TERN_WORLD, to, &opts, &out));
+            CHECK(out.len >= room && out.len <= opts.max);
             if (own_buffer)
-                CHECK(out.addr == buffer && out.len == wish.max);
+                CHECK(out.addr == buffer && out.len == opts.max);
             else if (part)
                 CHECK(out.addr == part + offset);
             job_fill(out.addr, room, (unsigned)tern_rank(), (unsigned)room);
@@ -209,24 +206,24 @@ static void into_the_region(struct job_region *r, int to)
 /* A cancelled reply may still be sent, prepared or not. */
 static void on_later(const tern_am_event *event, void *user)
 {
-    tern_am_wish     wish = { .kind = TERN_AM_MEDIUM, .nargs = 2, .min = 10, .max = 20 };
-    tern_am_prepared out;
-    uint32_t         args[2] = { 1000, 1001 };
+    tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .nargs = 2, .min = 10, .max = 20);
+    tern_am_prepared     out;
+    uint32_t             args[2] = { 1000, 1001 };
 
     (void)user;
     for (uint32_t i = 0; i < event->args[0] % 4; i++) {
-        OK(tern_am_prepare_reply(event->token, &wish, &out));
-        RETURNS(TERN_ERR_STATE, tern_am_reply(event->token, &(tern_am){ .handler = ANSWER }));
+        OK(tern_am_prepare_reply(event->token, &opts, &out));
+        RETURNS(TERN_ERR_STATE, tern_am_reply(event->token, &TERN_AM(.handler = ANSWER)));
         RETURNS(TERN_ERR_RANGE, tern_am_commit(&out, ANSWER, args, 2, 21));
         OK(tern_am_cancel(&out));
     }
     if (event->args[0] % 3 == 0)
         return; /* no reply at all */
-    OK(tern_am_prepare_reply(event->token, &wish, &out));
+    OK(tern_am_prepare_reply(event->token, &opts, &out));
     job_fill(out.addr, 15, (unsigned)tern_rank(), 15);
     OK(tern_am_commit(&out, ANSWER, args, 2, 15));
     RETURNS(TERN_ERR_STATE, tern_am_commit(&out, ANSWER, args, 2, 15));
-    RETURNS(TERN_ERR_STATE, tern_am_reply(event->token, &(tern_am){ .handler = ANSWER }));
+    RETURNS(TERN_ERR_STATE, tern_am_reply(event->token, &TERN_AM(.handler = ANSWER)));
 }
 
 static void replies(int to)

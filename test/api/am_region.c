@@ -1,6 +1,6 @@
 /* am_region.c: long messages to regions that have just been created, and to regions that are about to be freed.
  *
- * Promise: a rank whose tern_region_alloc or tern_region_register has returned may at once send a message into the
+ * Promise: a rank whose tern_region_create or tern_region_register has returned may at once send a message into the
  * region: its target knows the region, also if it has not yet returned from the same call. Messages that were sent and
  * handled before tern_region_free do not hinder it.
  *
@@ -39,7 +39,7 @@ int main(void)
     OK(tern_init());
     for (uint32_t round = 0; round < ROUNDS; round++) {
         struct job_region r;
-        tern_am           am = { .kind = TERN_AM_LONG, .handler = TOLD, .nargs = 1, .payload = bytes, .len = LEN };
+        tern_am           am = TERN_AM(.kind = TERN_AM_LONG, .handler = TOLD, .nargs = 1, .payload = bytes, .len = LEN);
 
         am.args = &round;
         job_fill(bytes, LEN, (unsigned)tern_rank(), round);

@@ -34,12 +34,9 @@ struct sender {
 static void on_ask(const tern_am_event *event, void *user)
 {
     unsigned thread = event->args[0];
-    tern_am  am = { .kind = event->kind == TERN_AM_LONG ? TERN_AM_SHORT : event->kind,
-                    .handler = ANSWER,
-                    .nargs = (uint16_t)event->nargs,
-                    .args = event->args,
-                    .payload = event->payload,
-                    .len = event->len };
+    tern_am  am =
+        TERN_AM(.kind = event->kind == TERN_AM_LONG ? TERN_AM_SHORT : event->kind, .handler = ANSWER,
+                .nargs = (uint16_t)event->nargs, .args = event->args, .payload = event->payload, .len = event->len);
 
     (void)user;
     SAME(in_ask++ + in_answer, 0);
@@ -73,17 +70,17 @@ static bool all_answered(void *arg)
 
 static void send_one(tern_ctx *ctx, int to, const uint32_t *args, uint64_t *seed)
 {
-    size_t           most = tern_am_max_medium(ctx, to, 2), len = job_random(seed) % 1500;
-    tern_am_prepared out;
-    tern_am_wish     wish = { .kind = TERN_AM_MEDIUM, .nargs = 2 };
+    size_t               most = tern_am_max_medium(ctx, to, 2), len = job_random(seed) % 1500;
+    tern_am_prepared     out;
+    tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .nargs = 2);
 
     len = len < most ? len : most;
     switch (job_random(seed) >> 20 & 3) {
     case 0: OK(tern_am_short(ctx, to, ASK, args, 2)); break;
     case 1: OK(tern_am_medium(ctx, to, ASK, args, 2, bytes, len)); break;
     default:
-        wish.min = wish.max = len;
-        OK(tern_am_prepare(ctx, to, &wish, &out));
+        opts.min = opts.max = len;
+        OK(tern_am_prepare(ctx, to, &opts, &out));
         memcpy(out.addr, bytes, len);
         if (job_random(seed) % 8 == 0)
             sched_yield(); /* other threads queue up behind it */
@@ -109,7 +106,7 @@ static void *flood(void *arg)
         s->want++;
         OK(tern_wait_until(ctx, all_answered, s, tern_deadline_in(200)));
     }
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
     return NULL;
 }
 

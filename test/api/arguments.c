@@ -16,7 +16,7 @@ static unsigned char local[2 * SIZE];
 static void all_forms(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, size_t len, tern_status want)
 {
     tern_event event = { NOT_AN_EVENT }, near = { NOT_AN_EVENT };
-    tern_opts  opts = { .flags = 0, .local = &near, .event = &event };
+    tern_opts  opts = TERN_OPTS(.flags = 0, .local = &near, .event = &event);
 
     RETURNS(want, tern_put(ctx, region, rank, offset, local, len));
     CHECK(tern_error_detail()[0] != '\0');
@@ -29,8 +29,8 @@ static void all_forms(tern_ctx *ctx, tern_region *region, int rank, uint64_t off
     RETURNS(want, tern_get_with(ctx, region, rank, offset, local, len, &opts));
     RETURNS(want, tern_put_with(ctx, region, rank, offset, local, len, NULL));
     RETURNS(want, tern_get_with(ctx, region, rank, offset, local, len, NULL));
-    RETURNS(want, tern_put_far(ctx, region, rank, offset, local, len));
-    RETURNS(want, tern_get_far(ctx, region, rank, offset, local, len));
+    RETURNS(want, tern_inline_put(ctx, region, rank, offset, local, len, "tern_put"));
+    RETURNS(want, tern_inline_get(ctx, region, rank, offset, local, len, "tern_get"));
     CHECK(event.pending == NOT_AN_EVENT && near.pending == NOT_AN_EVENT);
     CHECK(tern_direct(ctx, region, rank, offset, len) == NULL);
 }
@@ -84,7 +84,7 @@ static void ranks_and_ranges(tern_ctx *ctx, tern_region *region)
 static void nothing_at_the_end(tern_ctx *ctx, tern_region *region)
 {
     tern_event event = { NOT_AN_EVENT }, near = { NOT_AN_EVENT };
-    tern_opts  opts = { .flags = TERN_IMMEDIATE, .local = &near, .event = &event };
+    tern_opts  opts = TERN_OPTS(.flags = TERN_IMMEDIATE, .local = &near, .event = &event);
 
     for (int rank = 0; rank < tern_size(); rank++) {
         for (uint64_t offset = 0; offset <= SIZE; offset += SIZE / 2) {
@@ -126,12 +126,12 @@ static void pointers_and_flags(tern_ctx *ctx, tern_region *region)
         RETURNS(TERN_ERR_ARG, tern_get_u32(ctx, region, rank, 0, NULL));
         RETURNS(TERN_ERR_ARG, tern_get_u64(ctx, region, rank, 0, NULL));
         for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-            tern_opts opts = { .flags = bad[i], .local = NULL, .event = &event };
+            tern_opts opts = TERN_OPTS(.flags = bad[i], .local = NULL, .event = &event);
             RETURNS(TERN_ERR_ARG, tern_put_with(ctx, region, rank, 0, local, 1, &opts));
             RETURNS(TERN_ERR_ARG, tern_get_with(ctx, region, rank, 0, local, 1, &opts));
         }
         RETURNS(TERN_ERR_ARG, tern_put_with(ctx, region, rank, 0, local, 1,
-                                            &(tern_opts){ .flags = TERN_WANT_EVENT, .local = NULL, .event = NULL }));
+                                            &TERN_OPTS(.flags = TERN_WANT_EVENT, .local = NULL, .event = NULL)));
     }
     CHECK(event.pending == NOT_AN_EVENT);
 }
@@ -158,7 +158,7 @@ int main(void)
         OK(tern_barrier(TERN_WORLD));
         ALL_ARE(r.mine, SIZE, 0x5a);
         ALL_ARE(local, sizeof(local), 0xa5);
-        OK(tern_ctx_destroy(strict));
+        OK(tern_ctx_free(strict));
         job_region_drop(&r);
     }
     OK(tern_finalize());

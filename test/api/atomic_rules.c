@@ -57,33 +57,33 @@ static void wrong_calls(tern_atomic_domain *domain, tern_region *region, int to)
     uint64_t         one = 1, was = 77;
     uint32_t         small = 77;
     tern_event       event = { (struct tern_pending *)(uintptr_t)0xabcd0 };
-    tern_opts        opts = { .flags = 0x100, .local = NULL, .event = NULL };
-    tern_atomic_args args = { TERN_ATOMIC_FADD, &one, NULL, &was };
+    tern_opts        opts = TERN_OPTS(.flags = 0x100, .local = NULL, .event = NULL);
+    tern_atomic_args args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_FADD, .operand = &one, .result = &was);
 
-    RETURNS(TERN_ERR_ARG, tern_atomic_swap_u64(TERN_WORLD, domain, region, to, 0, 5, &was)); /* not in the set */
+    RETURNS(TERN_ERR_ARG, tern_atomic_swap(TERN_WORLD, domain, region, to, 0, 5, &was)); /* not in the set */
     SAYS("swap");
-    RETURNS(TERN_ERR_ARG, tern_atomic_fadd_u32(TERN_WORLD, domain, region, to, 0, 5, &small)); /* another type */
+    RETURNS(TERN_ERR_ARG, tern_atomic_fadd(TERN_WORLD, domain, region, to, 0, 5, &small)); /* another type */
     SAYS("uint32");
-    RETURNS(TERN_ERR_ARG, tern_atomic_fadd_u64(TERN_WORLD, domain, region, to, 4, 5, &was)); /* misaligned */
+    RETURNS(TERN_ERR_ARG, tern_atomic_fadd(TERN_WORLD, domain, region, to, 4, 5, &was)); /* misaligned */
     SAYS("multiple of 8");
-    RETURNS(TERN_ERR_ARG, tern_fadd_u32(TERN_WORLD, region, to, 2, 5, &small));
-    RETURNS(TERN_ERR_RANGE, tern_atomic_fadd_u64(TERN_WORLD, domain, region, to, SIZE, 5, &was));
-    RETURNS(TERN_ERR_RANGE, tern_atomic_fadd_u64(TERN_WORLD, domain, region, to, UINT64_MAX - 7, 5, &was));
-    RETURNS(TERN_ERR_RANGE, tern_swap_u64(TERN_WORLD, region, to, SIZE - 4, 5, &was));
-    RETURNS(TERN_ERR_RANGE, tern_atomic_fadd_u64(TERN_WORLD, domain, region, tern_size(), 0, 5, &was));
-    RETURNS(TERN_ERR_RANGE, tern_atomic_fadd_u64(TERN_WORLD, domain, region, -1, 0, 5, &was));
-    RETURNS(TERN_ERR_ARG, tern_atomic_fadd_u64(TERN_WORLD, domain, region, to, 0, 5, NULL));
+    RETURNS(TERN_ERR_ARG, tern_fadd(TERN_WORLD, region, to, 2, 5, &small));
+    RETURNS(TERN_ERR_RANGE, tern_atomic_fadd(TERN_WORLD, domain, region, to, SIZE, 5, &was));
+    RETURNS(TERN_ERR_RANGE, tern_atomic_fadd(TERN_WORLD, domain, region, to, UINT64_MAX - 7, 5, &was));
+    RETURNS(TERN_ERR_RANGE, tern_swap(TERN_WORLD, region, to, SIZE - 4, 5, &was));
+    RETURNS(TERN_ERR_RANGE, tern_atomic_fadd(TERN_WORLD, domain, region, tern_size(), 0, 5, &was));
+    RETURNS(TERN_ERR_RANGE, tern_atomic_fadd(TERN_WORLD, domain, region, -1, 0, 5, &was));
+    RETURNS(TERN_ERR_ARG, tern_atomic_fadd(TERN_WORLD, domain, region, to, 0, 5, (uint64_t *)NULL));
     SAYS("result");
-    RETURNS(TERN_ERR_ARG, tern_atomic_fadd_u64(TERN_WORLD, NULL, region, to, 0, 5, &was));
-    RETURNS(TERN_ERR_ARG, tern_atomic_fadd_u64(TERN_WORLD, domain, NULL, to, 0, 5, &was));
-    RETURNS(TERN_ERR_ARG, tern_atomic_fadd_u64(NULL, domain, region, to, 0, 5, &was));
+    RETURNS(TERN_ERR_ARG, tern_atomic_fadd(TERN_WORLD, NULL, region, to, 0, 5, &was));
+    RETURNS(TERN_ERR_ARG, tern_atomic_fadd(TERN_WORLD, domain, NULL, to, 0, 5, &was));
+    RETURNS(TERN_ERR_ARG, tern_atomic_fadd(NULL, domain, region, to, 0, 5, &was));
     RETURNS(TERN_ERR_ARG, tern_atomic(TERN_WORLD, domain, region, to, 0, NULL));
     RETURNS(TERN_ERR_ARG, tern_atomic_with(TERN_WORLD, domain, region, to, 0, &args, &opts));
     RETURNS(TERN_ERR_ARG, tern_atomic_nb(TERN_WORLD, domain, region, to, 0, &args, NULL));
     args.operand = NULL;
     RETURNS(TERN_ERR_ARG, tern_atomic_nb(TERN_WORLD, domain, region, to, 0, &args, &event));
     SAYS("operand");
-    args = (tern_atomic_args){ TERN_ATOMIC_CAS, &one, NULL, &was };
+    args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_CAS, .operand = &one, .result = &was);
     RETURNS(TERN_ERR_ARG, tern_atomic_nb(TERN_WORLD, domain, region, to, 0, &args, &event));
     SAYS("compare");
     args.op = (tern_atomic_op)(TERN_ATOMIC_ADD | TERN_ATOMIC_FADD);
@@ -111,7 +111,7 @@ static void errors(tern_region *region, unsigned char *mine, int to)
     OK(tern_atomic_domain_free(domain));
     RETURNS(TERN_ERR_STATE, tern_atomic_domain_free(domain));
     RETURNS(TERN_ERR_STATE, tern_atomic_domain_info(domain, &info));
-    RETURNS(TERN_ERR_STATE, tern_atomic_fadd_u64(TERN_WORLD, domain, region, to, 0, 5, &was));
+    RETURNS(TERN_ERR_STATE, tern_atomic_fadd(TERN_WORLD, domain, region, to, 0, 5, &was));
     SAYS("freed");
     CHECK(was == 77);
     unchanged(region, to);
@@ -126,7 +126,7 @@ static void many(tern_region *region, int to)
 
     for (unsigned i = 0; i < 200; i++) {
         OK(tern_atomic_domain_create(TERN_WORLD, i % 2 ? TERN_UINT64 : TERN_DOUBLE, TERN_ATOMIC_FADD, 0, &domain));
-        RETURNS(i % 2 ? TERN_OK : TERN_ERR_ARG, tern_atomic_fadd_u64(TERN_WORLD, domain, region, to, 0, 0, &was));
+        RETURNS(i % 2 ? TERN_OK : TERN_ERR_ARG, tern_atomic_fadd(TERN_WORLD, domain, region, to, 0, 0, &was));
         OK(tern_atomic_domain_free(domain));
     }
 }
@@ -145,11 +145,11 @@ static __attribute__((noinline, no_sanitize("thread"))) uint64_t load(const unsi
 static void announce(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int to)
 {
     const uint64_t  one = 1;
-    const tern_opts release = { .flags = TERN_RELEASE, .local = NULL, .event = NULL };
+    const tern_opts release = TERN_OPTS(.flags = TERN_RELEASE, .local = NULL, .event = NULL);
     uint64_t        was;
 
     for (uint64_t i = 1; i <= ROUNDS; i++) {
-        const tern_atomic_args args = { TERN_ATOMIC_FADD, &one, NULL, &was };
+        const tern_atomic_args args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_FADD, .operand = &one, .result = &was);
 
         OK(tern_put_nbi(ctx, region, to, 1024, &i, 8));
         OK(tern_atomic_with(ctx, domain, region, to, 2048, &args,
@@ -160,7 +160,7 @@ static void announce(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *reg
         OK(tern_quiet(ctx));
         SAME(was, i - 1);
         while (was != i) /* until the target has checked */
-            OK(tern_atomic_fadd_u64(ctx, domain, region, to, 512, 0, &was));
+            OK(tern_atomic_fadd(ctx, domain, region, to, 512, 0, &was));
     }
 }
 
@@ -206,7 +206,7 @@ static void on_message(const tern_am_event *event, void *user)
 {
     uint64_t    was = 0;
     int         from = (int)event->args[0];
-    tern_status st = tern_fadd_u64(TERN_WORLD, at_handler.region, from, 8, 3, &was);
+    tern_status st = tern_fadd(TERN_WORLD, at_handler.region, from, 8, 3, &was);
 
     (void)user;
     CHECK(at_handler.may ? st == TERN_OK : st == TERN_ERR_STATE || !at_handler.must_not);
@@ -251,7 +251,7 @@ int main(void)
         handlers(r.region, r.mine, kind);
         job_region_drop(&r);
     }
-    OK(tern_ctx_destroy(strict));
+    OK(tern_ctx_free(strict));
     OK(tern_finalize());
     return 0;
 }

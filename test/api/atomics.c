@@ -1,9 +1,10 @@
 /* atomics.c: every atomic operation of every type in every form.
  *
  * Promise: an operation leaves the value of the model in the target, returns the old value, and touches nothing beside
- * it, in every form (blocking, with an event, completed by tern_quiet, immediate, typed and inlined), on relaxed and on
- * strict contexts, on memory of every kind, over every path. Integers wrap; in min and max a NaN in the target stays,
- * and a NaN operand changes nothing.
+ * it, in every form (blocking, with an event, completed by tern_quiet, immediate, typed and inlined), with a domain and
+ * without one, on relaxed and on strict contexts, on memory of every kind, over every path. Integers wrap; in min and
+ * max a NaN in the target stays, and a NaN operand changes nothing. A typed call of another type than the domain's is
+ * refused.
  *
  * ranks: 1 2 4
  * env: TERN_CMA=off
@@ -185,8 +186,8 @@ static void until_quiet(const struct where *w, tern_type type, const tern_atomic
 
 static void immediate(const struct where *w, tern_type type, const tern_atomic_args *args)
 {
-    tern_event  event, local = { (struct tern_pending *)(uintptr_t)0xabcd0 };
-    tern_opts   opts = { .flags = TERN_IMMEDIATE | TERN_ACQUIRE | TERN_RELEASE, .local = &local, .event = &event };
+    tern_event event, local = { (struct tern_pending *)(uintptr_t)0xabcd0 };
+    tern_opts opts = TERN_OPTS(.flags = TERN_IMMEDIATE | TERN_ACQUIRE | TERN_RELEASE, .local = &local, .event = &event);
     tern_status st;
 
     (void)type;
@@ -197,74 +198,123 @@ static void immediate(const struct where *w, tern_type type, const tern_atomic_a
     OK(tern_event_wait(&event, TERN_FOREVER));
 }
 
-/* The inlined calls; other operations use the blocking call. */
-#define TYPED(suffix, type_, TYPE)                                                                                \
-    static bool typed_##suffix(const struct where *w, const tern_atomic_args *args)                               \
-    {                                                                                                             \
-        type_ in = 0, eq = 0, *out = args->result;                                                                \
-        if (args->operand)                                                                                        \
-            memcpy(&in, args->operand, sizeof(in));                                                               \
-        if (args->compare)                                                                                        \
-            memcpy(&eq, args->compare, sizeof(eq));                                                               \
-        switch (args->op) {                                                                                       \
-        case TERN_ATOMIC_GET:                                                                                     \
-            OK(tern_atomic_get_##suffix(w->ctx, w->domain, w->region, w->rank, w->offset, out));                  \
-            break;                                                                                                \
-        case TERN_ATOMIC_PUT: OK(tern_atomic_put_##suffix(w->ctx, w->domain, w->region, w->rank, w->offset, in)); \
-            break;                                                                                                \
-        case TERN_ATOMIC_SWAP:                                                                                    \
-            OK(tern_atomic_swap_##suffix(w->ctx, w->domain, w->region, w->rank, w->offset, in, out));             \
-            break;                                                                                                \
-        case TERN_ATOMIC_CAS:                                                                                     \
-            OK(tern_atomic_cas_##suffix(w->ctx, w->domain, w->region, w->rank, w->offset, eq, in, out));          \
-            break;                                                                                                \
-        case TERN_ATOMIC_ADD: OK(tern_atomic_add_##suffix(w->ctx, w->domain, w->region, w->rank, w->offset, in)); \
-            break;                                                                                                \
-        case TERN_ATOMIC_FADD:                                                                                    \
-            OK(tern_atomic_fadd_##suffix(w->ctx, w->domain, w->region, w->rank, w->offset, in, out));             \
-            break;                                                                                                \
-        default: return false;                                                                                    \
-        }                                                                                                         \
-        return true;                                                                                              \
+/* The typed calls. */
+#define UPDATE(NAME, call)                                              \
+    case TERN_ATOMIC_##NAME:                                            \
+        OK(call(w->ctx, w->domain, w->region, w->rank, w->offset, in)); \
+        break;
+#define FETCH(NAME, call)                                                 \
+    case TERN_ATOMIC_##NAME:                                              \
+        OK(call(w->ctx, w->domain, w->region, w->rank, w->offset, &out)); \
+        break;
+#define BOTH(NAME, call)                                                      \
+    case TERN_ATOMIC_##NAME:                                                  \
+        OK(call(w->ctx, w->domain, w->region, w->rank, w->offset, in, &out)); \
+        break;
+#define TYPED(suffix, type_)                                                                                          \
+    static void typed_##suffix(const struct where *w, const tern_atomic_args *args)                                   \
+    {                                                                                                                 \
+        type_ in = 0, out = 0;                                                                                        \
+                                                                                                                      \
+        if (args->operand)                                                                                            \
+            memcpy(&in, args->operand, sizeof(in));                                                                   \
+        if (args->compare)                                                                                            \
+            memcpy(&out, args->compare, sizeof(out));                                                                 \
+        switch (args->op) {                                                                                           \
+            UPDATE(PUT, tern_atomic_put)                                                                              \
+            UPDATE(ADD, tern_atomic_add)                                                                              \
+            UPDATE(SUB, tern_atomic_sub)                                                                              \
+            UPDATE(MULT, tern_atomic_mult)                                                                            \
+            UPDATE(MIN, tern_atomic_min)                                                                              \
+            UPDATE(MAX, tern_atomic_max)                                                                              \
+            UPDATE(AND, tern_atomic_and)                                                                              \
+            UPDATE(OR, tern_atomic_or)                                                                                \
+            UPDATE(XOR, tern_atomic_xor)                                                                              \
+            FETCH(GET, tern_atomic_get)                                                                               \
+            FETCH(FINC, tern_atomic_finc)                                                                             \
+            FETCH(FDEC, tern_atomic_fdec)                                                                             \
+            BOTH(SWAP, tern_atomic_swap)                                                                              \
+            BOTH(FADD, tern_atomic_fadd)                                                                              \
+            BOTH(FSUB, tern_atomic_fsub)                                                                              \
+            BOTH(FMULT, tern_atomic_fmult)                                                                            \
+            BOTH(FMIN, tern_atomic_fmin)                                                                              \
+            BOTH(FMAX, tern_atomic_fmax)                                                                              \
+            BOTH(FAND, tern_atomic_fand)                                                                              \
+            BOTH(FOR, tern_atomic_for)                                                                                \
+            BOTH(FXOR, tern_atomic_fxor)                                                                              \
+        case TERN_ATOMIC_INC: OK(tern_atomic_inc(w->ctx, w->domain, w->region, w->rank, w->offset)); break;           \
+        case TERN_ATOMIC_DEC: OK(tern_atomic_dec(w->ctx, w->domain, w->region, w->rank, w->offset)); break;           \
+        case TERN_ATOMIC_CAS: OK(tern_atomic_cas(w->ctx, w->domain, w->region, w->rank, w->offset, &out, in)); break; \
+        default: CHECK(!"an operation without a typed call");                                                         \
+        }                                                                                                             \
+        if (args->result)                                                                                             \
+            memcpy(args->result, &out, sizeof(out));                                                                  \
     }
-TYPED(i32, int32_t, TERN_INT32)
-TYPED(u32, uint32_t, TERN_UINT32)
-TYPED(i64, int64_t, TERN_INT64)
-TYPED(u64, uint64_t, TERN_UINT64)
-TYPED(float, float, TERN_FLOAT)
-TYPED(double, double, TERN_DOUBLE)
+TYPED(i32, int32_t)
+TYPED(u32, uint32_t)
+TYPED(i64, int64_t)
+TYPED(u64, uint64_t)
+TYPED(float, float)
+TYPED(double, double)
+
+typedef void typed_form(const struct where *w, const tern_atomic_args *args);
 
 static void typed(const struct where *w, tern_type type, const tern_atomic_args *args)
 {
-    bool (*const of[])(const struct where *, const tern_atomic_args *) = {
+    static typed_form *const of[] = {
         [TERN_INT32] = typed_i32,  [TERN_UINT32] = typed_u32,  [TERN_INT64] = typed_i64,
         [TERN_UINT64] = typed_u64, [TERN_FLOAT] = typed_float, [TERN_DOUBLE] = typed_double,
     };
 
-    if (!of[type](w, args))
-        blocking(w, type, args);
+    of[type](w, args);
 }
 
-/* Calls that need no domain. */
+/* The typed calls without a domain. The other operations have none, and take the call for all operations. */
+#define WITHOUT(suffix, type_)                                                                        \
+    static void without_##suffix(const struct where *w, const tern_atomic_args *args)                 \
+    {                                                                                                 \
+        type_ in = 0, out = 0;                                                                        \
+                                                                                                      \
+        if (args->operand)                                                                            \
+            memcpy(&in, args->operand, sizeof(in));                                                   \
+        if (args->compare)                                                                            \
+            memcpy(&out, args->compare, sizeof(out));                                                 \
+        switch (args->op) {                                                                           \
+        case TERN_ATOMIC_FADD: OK(tern_fadd(w->ctx, w->region, w->rank, w->offset, in, &out)); break; \
+        case TERN_ATOMIC_SWAP: OK(tern_swap(w->ctx, w->region, w->rank, w->offset, in, &out)); break; \
+        case TERN_ATOMIC_CAS: OK(tern_cas(w->ctx, w->region, w->rank, w->offset, &out, in)); break;   \
+        default: OK(tern_atomic(w->ctx, NULL, w->region, w->rank, w->offset, args)); return;          \
+        }                                                                                             \
+        memcpy(args->result, &out, sizeof(out));                                                      \
+    }
+WITHOUT(i32, int32_t)
+WITHOUT(u32, uint32_t)
+WITHOUT(i64, int64_t)
+WITHOUT(u64, uint64_t)
+WITHOUT(float, float)
+WITHOUT(double, double)
+
 static void without(const struct where *w, tern_type type, const tern_atomic_args *args)
 {
-    uint64_t in64;
-    uint32_t in32;
+    static typed_form *const of[] = {
+        [TERN_INT32] = without_i32,  [TERN_UINT32] = without_u32,  [TERN_INT64] = without_i64,
+        [TERN_UINT64] = without_u64, [TERN_FLOAT] = without_float, [TERN_DOUBLE] = without_double,
+    };
 
-    if ((args->op != TERN_ATOMIC_FADD && args->op != TERN_ATOMIC_SWAP) || type == TERN_FLOAT || type == TERN_DOUBLE) {
-        blocking(w, type, args);
-    } else if (size_of(type) == 4) {
-        memcpy(&in32, args->operand, 4);
-        OK((args->op == TERN_ATOMIC_FADD ? tern_fadd_u32 : tern_swap_u32)(w->ctx, w->region, w->rank, w->offset, in32,
-                                                                          args->result));
-    } else {
-        memcpy(&in64, args->operand, 8);
-        OK((args->op == TERN_ATOMIC_FADD ? tern_fadd_u64 : tern_swap_u64)(w->ctx, w->region, w->rank, w->offset, in64,
-                                                                          args->result));
-    }
+    of[type](w, args);
 }
 
-static form *const forms[] = { blocking, with_event, until_quiet, immediate, typed, without };
+/* The same operations with an event, for all of which the description gives the type. */
+static void without_event(const struct where *w, tern_type type, const tern_atomic_args *args)
+{
+    tern_event event;
+
+    (void)type;
+    OK(tern_atomic_nb(w->ctx, NULL, w->region, w->rank, w->offset, args, &event));
+    OK(tern_event_wait(&event, TERN_FOREVER));
+}
+
+static form *const forms[] = { blocking, with_event, until_quiet, immediate, typed, without, without_event };
 #define FORMS (sizeof(forms) / sizeof(forms[0]))
 
 /* ---- one operation against the model ---- */
@@ -277,7 +327,9 @@ static void one(const struct where *w, tern_type type, tern_atomic_op op, unsign
     bool          fetches = op & TERN_ATOMIC_FETCHING;
     bool bare = op & (TERN_ATOMIC_GET | TERN_ATOMIC_INC | TERN_ATOMIC_DEC | TERN_ATOMIC_FINC | TERN_ATOMIC_FDEC);
 
-    const tern_atomic_args args = { op, bare ? NULL : &in, op == TERN_ATOMIC_CAS ? &eq : NULL, fetches ? &was : NULL };
+    const tern_atomic_args args =
+        TERN_ATOMIC_ARGS(.op = op, .type = type, .operand = bare ? NULL : &in,
+                         .compare = op == TERN_ATOMIC_CAS ? &eq : NULL, .result = fetches ? &was : NULL);
 
     memset(around, 0xc3, sizeof(around));
     memcpy(around + AT, &is, size_of(type));
@@ -295,6 +347,34 @@ static void one(const struct where *w, tern_type type, tern_atomic_op op, unsign
     CHECK(memcmp(around, after, SPAN) == 0);
 }
 
+/* Every typed call of every type but that of the domain is refused, and changes nothing. */
+#define REFUSED(type_, NAME)                                                                                  \
+    if (type != NAME) {                                                                                       \
+        type_ value = 1;                                                                                      \
+                                                                                                              \
+        REFUSES(TERN_ERR_ARG, tern_atomic_put(w->ctx, w->domain, w->region, w->rank, w->offset, value));      \
+        REFUSES(TERN_ERR_ARG, tern_atomic_add(w->ctx, w->domain, w->region, w->rank, w->offset, value));      \
+        REFUSES(TERN_ERR_ARG, tern_atomic_get(w->ctx, w->domain, w->region, w->rank, w->offset, &value));     \
+        REFUSES(TERN_ERR_ARG, tern_atomic_fadd(w->ctx, w->domain, w->region, w->rank, w->offset, 1, &value)); \
+        REFUSES(TERN_ERR_ARG, tern_atomic_cas(w->ctx, w->domain, w->region, w->rank, w->offset, &value, 1));  \
+        CHECK(value == 1);                                                                                    \
+    }
+
+static void other_types(const struct where *w, tern_type type)
+{
+    unsigned char before[SPAN], after[SPAN];
+
+    OK(tern_get(w->ctx, w->region, w->rank, w->offset - AT, before, SPAN));
+    REFUSED(int32_t, TERN_INT32)
+    REFUSED(uint32_t, TERN_UINT32)
+    REFUSED(int64_t, TERN_INT64)
+    REFUSED(uint64_t, TERN_UINT64)
+    REFUSED(float, TERN_FLOAT)
+    REFUSED(double, TERN_DOUBLE)
+    OK(tern_get(w->ctx, w->region, w->rank, w->offset - AT, after, SPAN));
+    CHECK(memcmp(before, after, SPAN) == 0);
+}
+
 static void all_of(struct where *w, tern_type type, unsigned salt)
 {
     uint32_t ops = type == TERN_FLOAT || type == TERN_DOUBLE ? TERN_ATOMIC_ARITHMETIC : TERN_ATOMIC_ALL;
@@ -306,6 +386,7 @@ static void all_of(struct where *w, tern_type type, unsigned salt)
             for (unsigned f = 0; f < FORMS; f++)
                 if ((n + f + bit + salt) % (JOB_SANITIZED ? 8 : 3) == 0) /* not with every value every time */
                     one(w, type, (tern_atomic_op)(1u << bit), f, n);
+    other_types(w, type);
     OK(tern_barrier(TERN_WORLD));
     OK(tern_atomic_domain_free(w->domain));
 }
@@ -329,7 +410,7 @@ int main(void)
         }
         job_region_drop(&r);
     }
-    OK(tern_ctx_destroy(strict));
+    OK(tern_ctx_free(strict));
     OK(tern_finalize());
     return 0;
 }

@@ -35,7 +35,7 @@ static tern_counter *counter(void)
 {
     tern_counter *c = NULL;
 
-    OK(tern_counter_new(TERN_WORLD, &c));
+    OK(tern_counter_create(TERN_WORLD, &c));
     return c;
 }
 
@@ -63,7 +63,7 @@ static void meet(void)
 static void counts(void)
 {
     tern_counter *ops = counter(), *bytes = counter();
-    tern_opts     by_op = { .counter = ops }, by_byte = { .flags = TERN_COUNT_BYTES, .counter = bytes };
+    tern_opts     by_op = TERN_OPTS(.counter = ops), by_byte = TERN_OPTS(.flags = TERN_COUNT_BYTES, .counter = bytes);
 
     SAME(value(ops), 0);
     for (uint64_t i = 0; i < 300; i++) {
@@ -99,21 +99,16 @@ static void kinds(bool by_bytes)
     tern_counter         *go = counter(), *done = counter(), *added = counter();
     tern_atomic_domain   *domain;
     tern_event            events[3];
-    tern_opts             opts = { .flags = by_bytes * TERN_COUNT_BYTES, .counter = done, .when = go, .threshold = 2 };
-    tern_opts             with_event = opts;
-    tern_indexed          indexed = { 2, 8, (void *const *)pieces, 2, 8, offset };
-    tern_signal           signal = { .region = region, .offset = 400, .value = 9, .op = TERN_SIGNAL_ADD };
-    tern_scale            scale = { .type = TERN_UINT64 };
-    uint32_t              args[2] = { 11, 12 };
-    tern_am               small = { .kind = TERN_AM_SHORT, .handler = HANDLER, .nargs = 2, .args = args };
-    tern_am               large = { .kind = TERN_AM_LONG,
-                                    .handler = HANDLER_LONG,
-                                    .nargs = 2,
-                                    .args = args,
-                                    .payload = source + 100,
-                                    .len = 800,
-                                    .region = far,
-                                    .offset = 1600 };
+    tern_opts     opts = TERN_OPTS(.flags = by_bytes * TERN_COUNT_BYTES, .counter = done, .when = go, .threshold = 2);
+    tern_opts     with_event = opts, with_signal = opts, with_sum = opts;
+    tern_indexed  indexed = TERN_INDEXED(.local_count = 2, .local_len = 8, .local = (void *const *)pieces,
+                                         .remote_count = 2, .remote_len = 8, .remote = offset);
+    tern_signal   signal = TERN_SIGNAL(.region = region, .offset = 400, .value = 9, .op = TERN_SIGNAL_ADD);
+    tern_acc_args sum = TERN_ACC_ARGS(.type = TERN_UINT64);
+    uint32_t      args[2] = { 11, 12 };
+    tern_am       small = TERN_AM(.kind = TERN_AM_SHORT, .handler = HANDLER, .nargs = 2, .args = args);
+    tern_am       large = TERN_AM(.kind = TERN_AM_LONG, .handler = HANDLER_LONG, .nargs = 2, .args = args,
+                                  .payload = source + 100, .len = 800, .region = far, .offset = 1600);
 
     OK(tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, TERN_ATOMIC_FADD, 0, &domain));
     memset(mine, 0, SLOTS * 8);
@@ -128,13 +123,14 @@ static void kinds(bool by_bytes)
     OK(tern_put_indexed_with(TERN_WORLD, region, right, &indexed, &opts));
     indexed.local_count = indexed.remote_count = 0; /* the program may change the description again */
     pieces[0] = pieces[1] = NULL;
-    OK(tern_put_signal_with(TERN_WORLD, far, right, 400, source, 8, &signal, &opts));
+    with_signal.signal = &signal;
+    OK(tern_put_with(TERN_WORLD, far, right, 400, source, 8, &with_signal));
     signal.value = 0;
-    OK(tern_acc_with(TERN_WORLD, region, right, 128, sums, 16, &scale, &opts));
+    with_sum.acc = &sum;
+    OK(tern_acc_with(TERN_WORLD, region, right, 128, sums, 16, &with_sum));
     with_event.event = &events[0];
     OK(tern_atomic_with(TERN_WORLD, domain, region, right, 256,
-                        &(tern_atomic_args){ .op = TERN_ATOMIC_FADD, .operand = &operand, .result = &was },
-                        &with_event));
+                        &TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_FADD, .operand = &operand, .result = &was), &with_event));
     with_event.event = &events[1];
     OK(tern_am_request_with(TERN_WORLD, right, &small, &with_event));
     OK(tern_am_request_with(TERN_WORLD, right, &large, &opts));
@@ -182,7 +178,7 @@ static void chain(tern_region *where, uint64_t length, bool compute)
     source[0] = 4711 + (uint64_t)tern_rank();
     memset(target, 0, sizeof(target));
     for (uint64_t i = 0; i < length; i++) {
-        tern_opts opts = { .counter = c, .when = c, .threshold = i + 1 };
+        tern_opts opts = TERN_OPTS(.counter = c, .when = c, .threshold = i + 1);
 
         if (i % 2 == 0)
             OK(tern_put_with(TERN_WORLD, where, right, 8 * i, i == 0 ? source : &target[i - 1], 8, &opts));
@@ -203,8 +199,8 @@ static void fans(void)
 {
     enum { MANY = 1000 };
     tern_counter *go = counter(), *in = counter(), *out = counter();
-    tern_opts     first = { .counter = in, .when = go, .threshold = 1 };
-    tern_opts     second = { .counter = out, .when = in, .threshold = MANY };
+    tern_opts     first = TERN_OPTS(.counter = in, .when = go, .threshold = 1);
+    tern_opts     second = TERN_OPTS(.counter = out, .when = in, .threshold = MANY);
 
     for (uint64_t i = 0; i < MANY; i++) {
         source[i] = 3 * i + (uint64_t)tern_rank();
@@ -212,7 +208,7 @@ static void fans(void)
         OK(tern_get_with(TERN_WORLD, region, right, 8 * i, &target[i], 8, &second));
         OK(tern_put_with(TERN_WORLD, region, right, 8 * i, &source[i], 8, &first));
     }
-    OK(tern_counter_add_with(go, 1, &(tern_opts){ .when = go, .threshold = 0 })); /* already reached: starts at once */
+    OK(tern_counter_add_with(go, 1, &TERN_OPTS(.when = go, .threshold = 0))); /* already reached: starts at once */
     reach(in, MANY);
     reach(out, MANY);
     for (uint64_t i = 0; i < MANY; i++)
@@ -230,7 +226,7 @@ static void additions(void)
     tern_counter *c = counter();
 
     for (uint64_t i = LONG; i > 0; i--) /* the last first, so that the heap has to sort */
-        OK(tern_counter_add_with(c, 1, &(tern_opts){ .when = c, .threshold = i }));
+        OK(tern_counter_add_with(c, 1, &TERN_OPTS(.when = c, .threshold = i)));
     OK(tern_counter_add(c, 1));
     SAME(value(c), LONG + 1);
     OK(tern_counter_free(c));
@@ -247,7 +243,7 @@ static void cancels(void)
     meet();
     for (uint64_t i = 0; i < 3; i++)
         OK(tern_put_with(TERN_WORLD, region, right, 8 * i, &source[5], 8,
-                         &(tern_opts){ .event = &event[i], .counter = done, .when = go, .threshold = 1 }));
+                         &TERN_OPTS(.event = &event[i], .counter = done, .when = go, .threshold = 1)));
     REFUSES(TERN_ERR_STATE, tern_counter_free(done));
     SAYS("count on it");
     OK(tern_triggered_cancel(&event[1]));
@@ -263,11 +259,11 @@ static void cancels(void)
     CHECK(mine[0] == source[5] && mine[1] == 0 && mine[2] == source[5]);
     for (uint64_t i = 0; i < 100; i++)
         OK(tern_put_with(TERN_WORLD, region, right, 8, &source[5], 8,
-                         &(tern_opts){ .counter = done, .when = go, .threshold = 2 + i % 3 }));
+                         &TERN_OPTS(.counter = done, .when = go, .threshold = 2 + i % 3)));
     OK(tern_counter_cancel(go, &n));
     SAME(n, 100);
     OK(tern_put_with(TERN_WORLD, region, right, 8, &source[5], 8,
-                     &(tern_opts){ .event = &event[0], .counter = done, .when = go, .threshold = 9 }));
+                     &TERN_OPTS(.event = &event[0], .counter = done, .when = go, .threshold = 9)));
     OK(tern_counter_free(go)); /* cancels it */
     RETURNS(TERN_ERR_CANCELLED, tern_event_test(&event[0]));
     SAME(value(done), 2);
@@ -290,19 +286,19 @@ static void events(void)
     CHECK(event[2].pending == NULL);
     RETURNS(TERN_ERR_TIMEOUT, tern_event_wait(&event[0], tern_deadline_in(0.001)));
     SAYS("to reach 2");
-    REFUSES(TERN_ERR_TIMEOUT, tern_counter_wait(c, 1, TERN_NOW));
-    OK(tern_put_with(TERN_WORLD, far, right, 0, source, 8, &(tern_opts){ .counter = c }));
+    RETURNS(TERN_PENDING, tern_counter_wait(c, 1, TERN_NOW));
+    OK(tern_put_with(TERN_WORLD, far, right, 0, source, 8, &TERN_OPTS(.counter = c)));
     OK(tern_event_wait_any(event, 2, TERN_FOREVER, &index));
     SAME(index, 1);
-    OK(tern_put_with(TERN_WORLD, far, right, 0, source, 8, &(tern_opts){ .counter = c }));
+    OK(tern_put_with(TERN_WORLD, far, right, 0, source, 8, &TERN_OPTS(.counter = c)));
     OK(tern_event_wait_all(event, 2, TERN_FOREVER));
-    OK(tern_counter_add_with(c, UINT64_MAX - 1, &(tern_opts){ .event = &event[0], .counter = c })); /* a failure */
+    OK(tern_counter_add_with(c, UINT64_MAX - 1, &TERN_OPTS(.event = &event[0], .counter = c))); /* a failure */
     RETURNS(TERN_ERR_RANGE, tern_event_wait(&event[0], TERN_FOREVER));
     REFUSES(TERN_ERR_RANGE, tern_counter_wait(c, 3, TERN_FOREVER));
     OK(tern_counter_wait(c, 2, TERN_FOREVER));
     OK(tern_counter_event(c, 3, &event[1]));
     RETURNS(TERN_ERR_RANGE, tern_event_test(&event[1]));
-    OK(tern_counter_add_with(c, UINT64_MAX - 1, &(tern_opts){ .when = c, .threshold = 1 }));
+    OK(tern_counter_add_with(c, UINT64_MAX - 1, &TERN_OPTS(.when = c, .threshold = 1)));
     REFUSES(TERN_ERR_RANGE, tern_quiet(TERN_WORLD)); /* the operation had no event */
     SAYS("tern_counter_add");
     OK(tern_quiet(TERN_WORLD));
@@ -310,7 +306,7 @@ static void events(void)
     SAME(value(c), 0);
     OK(tern_counter_event(c, 5, &event[0]));
     OK(tern_get_with(TERN_WORLD, region, right, 0, target, 8,
-                     &(tern_opts){ .event = &event[1], .when = c, .threshold = 4 }));
+                     &TERN_OPTS(.event = &event[1], .when = c, .threshold = 4)));
     OK(tern_counter_set(c, 3));
     RETURNS(TERN_PENDING, tern_event_test(&event[1]));
     OK(tern_counter_set(c, 5)); /* a set also reaches the threshold */
@@ -324,30 +320,30 @@ static void refused(void)
     tern_counter *c = counter(), *other;
     tern_ctx     *strict, *relaxed;
     tern_event    event;
-    tern_am       am = { .kind = TERN_AM_SHORT, .handler = HANDLER };
-    tern_signal   signal = { .region = region, .offset = 8, .value = 1 };
+    tern_am       am = TERN_AM(.kind = TERN_AM_SHORT, .handler = HANDLER);
+    tern_signal   signal = TERN_SIGNAL(.region = region, .offset = 8, .value = 1);
 
     OK(tern_ctx_create(tern_ctx_team(TERN_WORLD), TERN_STRICT, &strict));
     OK(tern_ctx_create(tern_ctx_team(TERN_WORLD), TERN_RELAXED, &relaxed));
-    REFUSES(TERN_ERR_ARG, tern_counter_new(strict, &other));
+    REFUSES(TERN_ERR_ARG, tern_counter_create(strict, &other));
     SAYS("strict");
-    OK(tern_counter_new(relaxed, &other));
-    REFUSES(TERN_ERR_ARG, tern_put_with(TERN_WORLD, region, right, 0, source, 8, &(tern_opts){ .counter = other }));
-    REFUSES(TERN_ERR_ARG, tern_put_with(TERN_WORLD, region, right, 0, source, 8, &(tern_opts){ .when = other }));
+    OK(tern_counter_create(relaxed, &other));
+    REFUSES(TERN_ERR_ARG, tern_put_with(TERN_WORLD, region, right, 0, source, 8, &TERN_OPTS(.counter = other)));
+    REFUSES(TERN_ERR_ARG, tern_put_with(TERN_WORLD, region, right, 0, source, 8, &TERN_OPTS(.when = other)));
     SAYS("another context");
-    REFUSES(TERN_ERR_ARG, tern_am_request_with(TERN_WORLD, right, &am, &(tern_opts){ .when = other }));
-    REFUSES(TERN_ERR_ARG, tern_am_request_with(TERN_WORLD, right, NULL, &(tern_opts){ .when = c }));
-    REFUSES(TERN_ERR_ARG, tern_counter_add_with(c, 1, &(tern_opts){ .when = other }));
-    REFUSES(TERN_ERR_ARG, tern_counter_add_with(c, 1, &(tern_opts){ .flags = TERN_NOTIFY }));
-    RETURNS(TERN_ERR_ARG,
-            tern_put_signal_with(TERN_WORLD, region, right, 0, source, 8, &signal, &(tern_opts){ .when = other }));
+    REFUSES(TERN_ERR_ARG, tern_am_request_with(TERN_WORLD, right, &am, &TERN_OPTS(.when = other)));
+    REFUSES(TERN_ERR_ARG, tern_am_request_with(TERN_WORLD, right, NULL, &TERN_OPTS(.when = c)));
+    REFUSES(TERN_ERR_ARG, tern_counter_add_with(c, 1, &TERN_OPTS(.when = other)));
+    REFUSES(TERN_ERR_ARG, tern_counter_add_with(c, 1, &TERN_OPTS(.flags = TERN_NOTIFY)));
+    REFUSES(TERN_ERR_ARG,
+            tern_put_with(TERN_WORLD, region, right, 0, source, 8, &TERN_OPTS(.signal = &signal, .when = other)));
     signal.offset = 1;
-    RETURNS(TERN_ERR_ARG,
-            tern_put_signal_with(TERN_WORLD, region, right, 0, source, 8, &signal, &(tern_opts){ .when = c }));
-    REFUSES(TERN_ERR_RANGE, tern_put_with(TERN_WORLD, region, right, 8 * SLOTS, source, 8, &(tern_opts){ .when = c }));
-    REFUSES(TERN_ERR_RANGE, tern_put_with(TERN_WORLD, region, tern_size(), 0, source, 8, &(tern_opts){ .when = c }));
-    REFUSES(TERN_ERR_ARG, tern_put_with(TERN_WORLD, region, right, 0, NULL, 8, &(tern_opts){ .when = c }));
-    REFUSES(TERN_ERR_ARG, tern_counter_new(NULL, &other));
+    REFUSES(TERN_ERR_ARG,
+            tern_put_with(TERN_WORLD, region, right, 0, source, 8, &TERN_OPTS(.signal = &signal, .when = c)));
+    REFUSES(TERN_ERR_RANGE, tern_put_with(TERN_WORLD, region, right, 8 * SLOTS, source, 8, &TERN_OPTS(.when = c)));
+    REFUSES(TERN_ERR_RANGE, tern_put_with(TERN_WORLD, region, tern_size(), 0, source, 8, &TERN_OPTS(.when = c)));
+    REFUSES(TERN_ERR_ARG, tern_put_with(TERN_WORLD, region, right, 0, NULL, 8, &TERN_OPTS(.when = c)));
+    REFUSES(TERN_ERR_ARG, tern_counter_create(NULL, &other));
     REFUSES(TERN_ERR_ARG, tern_counter_free(NULL));
     REFUSES(TERN_ERR_ARG, tern_counter_add(NULL, 1));
     REFUSES(TERN_ERR_ARG, tern_counter_set(NULL, 1));
@@ -360,9 +356,9 @@ static void refused(void)
     REFUSES(TERN_ERR_RANGE, tern_counter_add(c, UINT64_MAX));
     SAME(value(c), 1);
     OK(tern_counter_event(other, 5, &event)); /* freed with its context, like the operations that wait for it */
-    OK(tern_put_with(relaxed, far, right, 0, source, 8, &(tern_opts){ .when = other, .threshold = 5 }));
-    OK(tern_ctx_destroy(relaxed));
-    OK(tern_ctx_destroy(strict));
+    OK(tern_put_with(relaxed, far, right, 0, source, 8, &TERN_OPTS(.when = other, .threshold = 5)));
+    OK(tern_ctx_free(relaxed));
+    OK(tern_ctx_free(strict));
     OK(tern_counter_free(c));
     meet();
 }
@@ -379,9 +375,12 @@ static void large_shapes(void)
     int64_t         up[DIMS];
     ptrdiff_t       down[DIMS];
     tern_counter   *go = counter(), *done = counter();
-    tern_opts       put = { .counter = done, .when = go, .threshold = 1 }, get = { .when = done, .threshold = 2 };
-    tern_indexed    indexed = { PIECES, 8, piece, PIECES, 8, offset };
-    tern_strided    strided = { .element = 8, .dims = DIMS, .local = box + (1u << DIMS) - 1, .remote = 8 * PIECES };
+    tern_opts       put = TERN_OPTS(.counter = done, .when = go, .threshold = 1),
+              get = TERN_OPTS(.when = done, .threshold = 2);
+    tern_indexed indexed = TERN_INDEXED(.local_count = PIECES, .local_len = 8, .local = piece, .remote_count = PIECES,
+                                        .remote_len = 8, .remote = offset);
+    tern_strided strided =
+        TERN_STRIDED(.element = 8, .dims = DIMS, .local = box + (1u << DIMS) - 1, .remote = 8 * PIECES);
 
     for (size_t i = 0; i < PIECES; i++) {
         value[i] = 1000 + i;
@@ -443,7 +442,7 @@ static void no_thread(void)
     now.rlim_cur = (pages + 256) * (uint64_t)sysconf(_SC_PAGESIZE); /* no stack fits */
     CHECK(setrlimit(RLIMIT_AS, &now) == 0);
     RETURNS(TERN_ERR_SYSTEM, tern_put_with(TERN_WORLD, region, right, 0, source, 8,
-                                           &(tern_opts){ .when = go, .threshold = 1, .event = &event }));
+                                           &TERN_OPTS(.when = go, .threshold = 1, .event = &event)));
     CHECK(setrlimit(RLIMIT_AS, &before) == 0);
     CHECK(event.pending == NULL);
     OK(tern_counter_free(go));
@@ -451,22 +450,21 @@ static void no_thread(void)
 
 static void handlers(void)
 {
-    tern_am am = { .kind = TERN_AM_SHORT, .handler = HANDLER };
+    tern_am am = TERN_AM(.kind = TERN_AM_SHORT, .handler = HANDLER);
 
     OK(tern_counter_set(heard, 0));
     mine[SLOTS - 1] = 0;
     meet();
     source[9] = 99;
     OK(tern_put_with(TERN_WORLD, region, left, 8 * (SLOTS - 1), &source[9], 8,
-                     &(tern_opts){ .when = heard, .threshold = 1 }));
+                     &TERN_OPTS(.when = heard, .threshold = 1)));
     OK(tern_am_request(TERN_WORLD, right, &am));
     OK(tern_counter_wait(heard, 1, TERN_FOREVER));
     meet(); /* completes the operations that have started */
     SAME(mine[SLOTS - 1], 99);
     meet();
     am.handler = HANDLER_BRIEF;
-    OK(tern_put_with(TERN_WORLD, far, left, 8 * (SLOTS - 2), &source[9], 8,
-                     &(tern_opts){ .when = brief, .threshold = 1 }));
+    OK(tern_put_with(TERN_WORLD, far, left, 8 * (SLOTS - 2), &source[9], 8, &TERN_OPTS(.when = brief, .threshold = 1)));
     meet(); /* no message arrives before that */
     OK(tern_am_request(TERN_WORLD, right, &am));
     OK(tern_counter_wait(heard, 2, TERN_FOREVER));
@@ -491,7 +489,7 @@ static void threads(void)
 
     for (uint64_t i = 1; i <= 200; i++)
         OK(tern_put_with(TERN_WORLD, far, right, 8 * i, &source[i], 8,
-                         &(tern_opts){ .counter = done, .when = go, .threshold = i }));
+                         &TERN_OPTS(.counter = done, .when = go, .threshold = i)));
     for (int i = 0; i < 2; i++)
         CHECK(pthread_create(&thread[i], NULL, adder, go) == 0);
     reach(done, 200);
@@ -535,7 +533,7 @@ int main(void)
     right = (tern_rank() + 1) % tern_size();
     heard = counter();
     brief = counter();
-    OK(tern_region_alloc(TERN_WORLD, SLOTS * 8, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, SLOTS * 8, NULL, &region));
     mine = tern_region_ptr(region, tern_rank());
     no_thread(); /* before the thread exists: it may have to serve peers that access registered memory */
     OK(tern_region_register(TERN_WORLD, registered, sizeof(registered), &far));

@@ -49,10 +49,10 @@ int main(void)
         else
             ALL_ARE(r.mine + i * SLICE, SLICE, 0);
     for (unsigned i = 0; i < CONTEXTS; i++)
-        OK(tern_ctx_destroy(ctx[i])); /* releases its chunk */
+        OK(tern_ctx_free(ctx[i])); /* releases its chunk */
     OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &ctx[0]));
     OK(tern_put(ctx[0], r.region, (int)((me + 1) % size), 0, src, SLICE));
-    OK(tern_ctx_destroy(ctx[0]));
+    OK(tern_ctx_free(ctx[0]));
     OK(tern_barrier(TERN_WORLD));
     job_region_drop(&r);
     OK(tern_finalize());

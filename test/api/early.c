@@ -36,8 +36,8 @@ int main(void)
     OK(tern_region_register(TERN_WORLD, mine, 4096, &region));
     OK(tern_put_nb(TERN_WORLD, region, (tern_rank() + 1) % tern_size(), 0, "abc", 4, &event));
     st = tern_event_wait(&event, TERN_NOW);
-    CHECK(st == TERN_OK || st == TERN_ERR_TIMEOUT);
-    if (st == TERN_ERR_TIMEOUT)
+    CHECK(st == TERN_OK || st == TERN_PENDING);
+    if (st == TERN_PENDING)
         OK(tern_event_wait(&event, TERN_FOREVER));
     OK(tern_barrier(TERN_WORLD));
     OK(tern_region_free(region));

@@ -18,7 +18,7 @@ static void arguments(void)
     size_t     index = 77;
 
     RETURNS(TERN_ERR_ARG, tern_event_test(NULL));
-    RETURNS(TERN_ERR_ARG, tern_event_poll(NULL));
+    RETURNS(TERN_ERR_ARG, tern_inline_event_test(NULL));
     RETURNS(TERN_ERR_ARG, tern_event_wait(NULL, TERN_FOREVER));
     RETURNS(TERN_ERR_ARG, tern_event_wait_any(NULL, 1, TERN_FOREVER, &index));
     RETURNS(TERN_ERR_ARG, tern_event_wait_any(&event, 0, TERN_FOREVER, &index));
@@ -27,7 +27,7 @@ static void arguments(void)
     CHECK(index == 77);
     OK(tern_event_wait_all(NULL, 0, TERN_NOW));
     OK(tern_event_wait_all(NULL, 0, INT64_MIN));
-    OK(tern_event_poll(&event)); /* an empty event is complete, whatever the deadline */
+    OK(tern_inline_event_test(&event)); /* an empty event is complete, whatever the deadline */
     OK(tern_event_wait(&event, TERN_NOW));
     OK(tern_event_wait(&event, INT64_MIN));
     OK(tern_event_wait_any(&event, 1, TERN_NOW, &index));
@@ -80,9 +80,9 @@ static void deadlines(tern_event *events)
     st = tern_event_wait_all(events, EVENTS, INT64_MIN); /* passed long ago: one poll */
     CHECK(st == TERN_OK || st == TERN_ERR_TIMEOUT);
     st = tern_event_wait_any(events, EVENTS, TERN_NOW, &index);
-    CHECK(st == TERN_ERR_TIMEOUT ? index == EVENTS : st == TERN_OK && index < EVENTS);
+    CHECK(st == TERN_PENDING ? index == EVENTS : st == TERN_OK && index < EVENTS);
     st = tern_event_wait(&events[EVENTS - 1], TERN_NOW);
-    CHECK(st == TERN_OK || st == TERN_ERR_TIMEOUT);
+    CHECK(st == TERN_OK || st == TERN_PENDING);
     while ((st = tern_event_wait_all(events, EVENTS, tern_clock() + 20000)) == TERN_ERR_TIMEOUT)
         again++;
     OK(st);
@@ -98,7 +98,7 @@ static void local_events(tern_region *region, int to, unsigned char *src, unsign
     tern_event near[EVENTS];
 
     for (unsigned i = 0; i < EVENTS; i++) {
-        tern_opts opts = { .flags = TERN_WANT_EVENT, .local = &near[i], .event = &events[i] };
+        tern_opts opts = TERN_OPTS(.flags = TERN_WANT_EVENT, .local = &near[i], .event = &events[i]);
         job_fill(src + i * SLICE, SLICE, (unsigned)tern_rank(), when + i);
         OK(tern_put_with(TERN_WORLD, region, to, i * SLICE, src + i * SLICE, SLICE, &opts));
     }
@@ -113,7 +113,7 @@ static void local_events(tern_region *region, int to, unsigned char *src, unsign
 static void quiet_completes(tern_region *region, int to, unsigned char *src, unsigned when, tern_event *events)
 {
     tern_event near;
-    tern_opts  opts = { .flags = 0, .local = &near, .event = NULL };
+    tern_opts  opts = TERN_OPTS(.flags = 0, .local = &near, .event = NULL);
 
     start_all(TERN_WORLD, region, to, src, when, events);
     OK(tern_put_with(TERN_WORLD, region, to, EVENTS * SLICE, src, SLICE, &opts));
@@ -153,7 +153,7 @@ int main(void)
         OK(tern_barrier(TERN_WORLD));
         check_slices(r.mine, left, round * 50);
     }
-    OK(tern_ctx_destroy(other));
+    OK(tern_ctx_free(other));
     job_region_drop(&r);
     OK(tern_finalize());
     free(src);

@@ -22,12 +22,12 @@ static uint64_t file_size(void)
 /* Make the region, check its contents up to `old` (zeroes behind), let the left neighbour fill it, and free it. */
 static void use(uint64_t size, uint64_t old, unsigned old_round, unsigned round)
 {
-    tern_region_opts opts = { TERN_MEMORY_FILE, path };
+    tern_region_opts opts = TERN_REGION_OPTS(.memory = TERN_MEMORY_FILE, .path = path);
     unsigned         me = (unsigned)tern_rank(), ranks = (unsigned)tern_size(), left = (me + ranks - 1) % ranks;
     unsigned char   *buffer = job_new(size), *part;
     tern_region     *region;
 
-    OK(tern_region_alloc(TERN_WORLD, size, &opts, &region));
+    OK(tern_region_create(TERN_WORLD, size, &opts, &region));
     part = tern_region_ptr(region, (int)me);
     HOLDS(part, old < size ? old : size, left, old_round);
     if (old < size)
@@ -56,13 +56,13 @@ static void check_file(uint64_t size, unsigned round)
 /* On one rank a directory has the file's name: no rank gets a region, and no file is left. */
 static void one_cannot(int odd)
 {
-    tern_region_opts opts = { TERN_MEMORY_FILE, path };
+    tern_region_opts opts = TERN_REGION_OPTS(.memory = TERN_MEMORY_FILE, .path = path);
     tern_region     *region = NULL;
 
     if (tern_rank() == odd)
         CHECK(mkdir(mine, 0700) == 0);
     OK(tern_barrier(TERN_WORLD));
-    RETURNS(TERN_ERR_SYSTEM, tern_region_alloc(TERN_WORLD, 4096, &opts, &region));
+    RETURNS(TERN_ERR_SYSTEM, tern_region_create(TERN_WORLD, 4096, &opts, &region));
     CHECK(region == NULL && tern_error_detail()[0] != '\0');
     OK(tern_barrier(TERN_WORLD));
     if (tern_rank() == odd)
@@ -75,12 +75,12 @@ static void one_cannot(int odd)
 /* No rank gets a region of the file that rank 0 has made. */
 static void refused(const char *why)
 {
-    tern_region_opts opts = { TERN_MEMORY_FILE, path };
+    tern_region_opts opts = TERN_REGION_OPTS(.memory = TERN_MEMORY_FILE, .path = path);
     tern_region     *region = NULL;
     struct stat      about;
 
     OK(tern_barrier(TERN_WORLD));
-    RETURNS(TERN_ERR_SYSTEM, tern_region_alloc(TERN_WORLD, 4096, &opts, &region));
+    RETURNS(TERN_ERR_SYSTEM, tern_region_create(TERN_WORLD, 4096, &opts, &region));
     SAYS(why);
     CHECK(region == NULL);
     OK(tern_barrier(TERN_WORLD));
@@ -123,28 +123,29 @@ static void files_of_others(void)
 
 static void no_directory(void)
 {
-    tern_region_opts opts = { TERN_MEMORY_FILE, "/nonexistent/directory/file" };
-    tern_region_opts lengthy = { TERN_MEMORY_FILE, NULL };
+    tern_region_opts opts = TERN_REGION_OPTS(.memory = TERN_MEMORY_FILE, .path = "/nonexistent/directory/file");
+    tern_region_opts lengthy = TERN_REGION_OPTS(.memory = TERN_MEMORY_FILE);
     tern_region     *region = NULL;
     char            *name = job_new(5001);
 
-    RETURNS(TERN_ERR_SYSTEM, tern_region_alloc(TERN_WORLD, 4096, &opts, &region));
+    RETURNS(TERN_ERR_SYSTEM, tern_region_create(TERN_WORLD, 4096, &opts, &region));
     SAYS("/nonexistent/directory/file");
     memset(name, 'x', 5000);
     lengthy.path = name;
-    RETURNS(TERN_ERR_ARG, tern_region_alloc(TERN_WORLD, 4096, &lengthy, &region));
+    RETURNS(TERN_ERR_ARG, tern_region_create(TERN_WORLD, 4096, &lengthy, &region));
     free(name);
     CHECK(region == NULL);
 }
 
 static void different_names(void)
 {
-    tern_region_opts opts = { TERN_MEMORY_FILE, tern_rank() == 0 ? path : "/tmp/tern-test-another" };
-    tern_region     *region = NULL;
+    tern_region_opts opts =
+        TERN_REGION_OPTS(.memory = TERN_MEMORY_FILE, .path = tern_rank() == 0 ? path : "/tmp/tern-test-another");
+    tern_region *region = NULL;
 
     if (tern_size() == 1)
         return;
-    RETURNS(TERN_ERR_ARG, tern_region_alloc(TERN_WORLD, 4096, &opts, &region));
+    RETURNS(TERN_ERR_ARG, tern_region_create(TERN_WORLD, 4096, &opts, &region));
     CHECK(region == NULL && access(mine, F_OK) != 0);
 }
 

@@ -101,7 +101,7 @@ int main(void)
     seed += (uint64_t)tern_rank(); /* the layout differs between ranks */
     for (int i = 0; i < REGIONS; i++) {
         if (i % 3 == 0) {
-            OK(tern_region_alloc(TERN_WORLD, 1000 + 1000 * (uint64_t)i, NULL, &region[i]));
+            OK(tern_region_create(TERN_WORLD, 1000 + 1000 * (uint64_t)i, NULL, &region[i]));
             note(i, tern_region_ptr(region[i], tern_rank()), 1000 + 1000 * (uint64_t)i);
         } else { /* parts of one pool, which overlap; the first few cover all of it, or nothing */
             uint64_t at = i < 3 ? 0 : job_random(&seed) % POOL, len = i == 1 ? POOL : job_random(&seed) % (POOL - at);

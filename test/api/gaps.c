@@ -25,7 +25,7 @@ int main(void)
     unsigned char  got[PIECES * PIECE];
     tern_piece     pieces[PIECES];
     tern_extent    extents[PIECES];
-    tern_vector    v = { PIECES, pieces, PIECES, extents };
+    tern_vector    v = TERN_VECTOR(.local_count = PIECES, .local = pieces, .remote_count = PIECES, .remote = extents);
     tern_region   *region;
 
     OK(tern_init());

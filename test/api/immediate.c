@@ -33,7 +33,7 @@ static enum room room_for(tern_region *region, int to)
 static unsigned refused_then_done(tern_ctx *ctx, tern_region *region, int to, unsigned char *src)
 {
     tern_event  first, second = { NOT_AN_EVENT }, near = { NOT_AN_EVENT };
-    tern_opts   opts = { .flags = TERN_IMMEDIATE, .local = &near, .event = &second };
+    tern_opts   opts = TERN_OPTS(.flags = TERN_IMMEDIATE, .local = &near, .event = &second);
     unsigned    refused = 0;
     tern_status st;
 
@@ -67,7 +67,7 @@ static void refused_for_want_of_room(tern_ctx *ctx, tern_region *region, int to,
  * a transfer was not refused. */
 static bool refused_is_nothing(tern_ctx *ctx, tern_region *region, int to, unsigned char *src, unsigned char *check)
 {
-    tern_opts   opts = { .flags = TERN_IMMEDIATE, .local = NULL, .event = NULL };
+    tern_opts   opts = TERN_OPTS(.flags = TERN_IMMEDIATE, .local = NULL, .event = NULL);
     tern_status put, get;
 
     memset(check, 0x33, LEN);
@@ -138,7 +138,7 @@ int main(void)
         HOLDS(r.mine, LEN, left, 1);
         HOLDS(r.mine + LEN, LEN, left, 2);
         OK(tern_barrier(TERN_WORLD));
-        OK(tern_ctx_destroy(ctx));
+        OK(tern_ctx_free(ctx));
     }
     job_region_drop(&r);
     OK(tern_finalize());

@@ -72,7 +72,7 @@ int main(void)
         OK(tern_finalize());
         return JOB_SKIP;
     }
-    OK(tern_region_alloc(TERN_WORLD, SIZE, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, SIZE, NULL, &region));
     SAME(tern_region_size(region, tern_size() - 1), SIZE);
     both_ends(region, tern_region_ptr(region, tern_rank()), buffer);
     OK(tern_region_free(region));

@@ -28,7 +28,7 @@ static void in_turn(tern_region *region, int to)
     uint64_t old;
 
     for (int i = 0; i < CONTEXTS; i++)
-        OK(tern_fadd_u64(ctx[i], region, to, 0, 1, &old));
+        OK(tern_fadd(ctx[i], region, to, 0, 1, &old));
     SAME(old, CONTEXTS - 1);
 }
 
@@ -40,7 +40,7 @@ static void at_once(tern_region *region, int to, const unsigned char *large)
 
     for (int i = 0; i < CONTEXTS; i++)
         OK(tern_get_nb(ctx[i], region, to, LARGE, got[i], WORD, &event[i]));
-    OK(tern_fadd_u64(TERN_WORLD, region, to, 0, 1, &old));
+    OK(tern_fadd(TERN_WORLD, region, to, 0, 1, &old));
     SAME(old, CONTEXTS);
     OK(tern_put(TERN_WORLD, region, to, LARGE, large, PART - LARGE));
     for (int i = CONTEXTS; i-- > 0;)
@@ -98,7 +98,7 @@ int main(void)
     for (int i = 0; i < CONTEXTS; i++)
         CHECK(job_differ(r.mine + 8 + 8 * i, large + i, 8) == 0);
     for (int i = 0; i < CONTEXTS; i++)
-        OK(tern_ctx_destroy(ctx[i]));
+        OK(tern_ctx_free(ctx[i]));
     job_region_drop(&r);
     free(large);
     OK(tern_finalize());

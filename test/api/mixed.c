@@ -14,8 +14,8 @@ static void frees(void)
     int          other = (tern_rank() + 1) % tern_size();
     uint64_t     got;
 
-    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &a));
-    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &b));
+    OK(tern_region_create(TERN_WORLD, 64, NULL, &a));
+    OK(tern_region_create(TERN_WORLD, 64, NULL, &b));
     RETURNS(TERN_ERR_ARG, tern_region_free(tern_rank() == 0 ? a : b));
     SAYS("same order");
     OK(tern_put_u64(TERN_WORLD, a, other, 0, 7));

@@ -31,7 +31,7 @@ static void refusals(void)
     if (tern_size() > 1)
         REFUSES(TERN_ERR_ARG, tern_mutex_create(TERN_WORLD, tern_rank() == 0 ? 1 : 2, &none));
     CHECK(none == NULL);
-    REFUSES(TERN_ERR_ARG, tern_mutex_destroy(NULL));
+    REFUSES(TERN_ERR_ARG, tern_mutex_free(NULL));
     REFUSES(TERN_ERR_ARG, tern_mutex_lock(NULL, mutexes, 0, 0));
     REFUSES(TERN_ERR_ARG, tern_mutex_lock(TERN_WORLD, NULL, 0, 0));
     REFUSES(TERN_ERR_RANGE, tern_mutex_lock(TERN_WORLD, mutexes, tern_size(), 0));
@@ -59,20 +59,20 @@ static void held(void)
     OK(tern_barrier(TERN_WORLD));
     REFUSES(TERN_ERR_STATE, tern_mutex_unlock(other, mutexes, last, 2));
     SAYS(tern_rank() == 0 ? "another context" : "held by rank 0");
-    RETURNS(TERN_AGAIN, tern_mutex_try(other, mutexes, last, 2, TERN_NOW));
+    RETURNS(TERN_PENDING, tern_mutex_try(other, mutexes, last, 2, TERN_NOW));
     REFUSES(TERN_ERR_TIMEOUT, tern_mutex_try(other, mutexes, last, 2, tern_deadline_in(0.002)));
     SAYS("mutex 2");
     OK(tern_ctx_set_timeout(other, 0.002));
     REFUSES(TERN_ERR_TIMEOUT, tern_mutex_lock(other, mutexes, last, 2));
     OK(tern_ctx_set_timeout(other, 0));
-    REFUSES(TERN_ERR_STATE, tern_mutex_destroy(mutexes)); /* on all ranks */
+    REFUSES(TERN_ERR_STATE, tern_mutex_free(mutexes)); /* on all ranks */
     SAYS("held");
     if (tern_rank() == 0)
         OK(tern_mutex_unlock(TERN_WORLD, mutexes, last, 2));
     OK(tern_barrier(TERN_WORLD));
     OK(tern_mutex_lock(other, mutexes, last, 2)); /* waiters that gave up have left nothing behind */
     OK(tern_mutex_unlock(other, mutexes, last, 2));
-    OK(tern_ctx_destroy(other));
+    OK(tern_ctx_free(other));
     OK(tern_barrier(TERN_WORLD));
 }
 
@@ -84,7 +84,7 @@ static void computing(void)
     uint64_t          value;
     int               last = tern_size() - 1;
 
-    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, 64, NULL, &region));
     count = tern_region_ptr(region, tern_rank());
     atomic_store(count, 0);
     OK(tern_barrier(TERN_WORLD));
@@ -127,7 +127,7 @@ static void in_handler(void)
     OK(tern_mutex_unlock(other, mutexes, tern_rank(), 4));
     OK(tern_mutex_try(TERN_WORLD, mutexes, tern_rank(), 4, TERN_NOW));
     OK(tern_mutex_unlock(TERN_WORLD, mutexes, tern_rank(), 4));
-    OK(tern_ctx_destroy(other));
+    OK(tern_ctx_free(other));
     OK(tern_barrier(TERN_WORLD));
 }
 
@@ -143,7 +143,7 @@ static void *wait_in_line(void *arg)
     OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &ctx));
     OK(tern_mutex_lock(ctx, mutexes, 0, 3));
     OK(tern_mutex_unlock(ctx, mutexes, 0, 3));
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
     return NULL;
 }
 
@@ -169,7 +169,7 @@ static void a_full_line(void)
     tern_region      *region;
     _Atomic uint64_t *stage; /* of rank 0. 1: it is about to lock. 2: it has locked */
 
-    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, 64, NULL, &region));
     stage = tern_region_ptr(region, 0);
     OK(tern_barrier(TERN_WORLD));
     if (me == 1 && !job_far(0))
@@ -199,7 +199,7 @@ int main(void)
     computing();
     in_handler();
     a_full_line();
-    OK(tern_mutex_destroy(mutexes));
+    OK(tern_mutex_free(mutexes));
     OK(tern_mutex_create(TERN_WORLD, 1, &mutexes)); /* tern_finalize frees it */
     OK(tern_finalize());
     return 0;

@@ -37,36 +37,30 @@ static tern_status shaped(const struct scene *s, enum form form, int to, uint64_
     size_t       half = len / 2, last = len > 0 ? len - 1 : 0, parts = len % 2 ? 1 : 2;
     tern_piece   piece[] = { { s->buffer + half, len - half }, { s->buffer, half } };
     tern_extent  extent[] = { { offset + half, len - half }, { offset, half } };
-    tern_vector  vector = { .local_count = 2, .local = piece, .remote_count = 2, .remote = extent };
+    tern_vector  vector = TERN_VECTOR(.local_count = 2, .local = piece, .remote_count = 2, .remote = extent);
     void        *addr[] = { s->buffer + (parts - 1) * half, s->buffer };
     uint64_t     at[] = { offset + (parts - 1) * half, offset };
-    tern_indexed indexed = { .local_count = parts,
-                             .local_len = len / parts,
-                             .local = addr,
-                             .remote_count = parts,
-                             .remote_len = len / parts,
-                             .remote = at };
-    tern_strided strided = { .dims = 1,
-                             .element = 1,
-                             .count = (size_t[]){ len },
-                             .local = s->buffer + last,
-                             .local_stride = (ptrdiff_t[]){ -1 },
-                             .remote = offset + last,
-                             .remote_stride = (int64_t[]){ -1 } };
+    tern_indexed indexed = TERN_INDEXED(.local_count = parts, .local_len = len / parts, .local = addr,
+                                        .remote_count = parts, .remote_len = len / parts, .remote = at);
+    tern_strided strided =
+        TERN_STRIDED(.dims = 1, .element = 1, .count = (size_t[]){ len }, .local = s->buffer + last,
+                     .local_stride = (ptrdiff_t[]){ -1 }, .remote = offset + last, .remote_stride = (int64_t[]){ -1 });
     tern_region *region = s->r.region;
     tern_event   event;
+    tern_opts    opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = tag, .event = form == STRIDED ? NULL : &event);
 
     switch (form) {
     case VECTOR:
-        return get ? tern_get_vector_notify(s->ctx, region, to, &vector, tag)
-                   : tern_put_vector_notify(s->ctx, region, to, &vector, tag);
+        OK(get ? tern_get_vector_with(s->ctx, region, to, &vector, &opts)
+               : tern_put_vector_with(s->ctx, region, to, &vector, &opts));
+        return tern_event_wait(&event, TERN_FOREVER);
     case INDEXED:
-        OK(get ? tern_get_indexed_notify_nb(s->ctx, region, to, &indexed, tag, &event)
-               : tern_put_indexed_notify_nb(s->ctx, region, to, &indexed, tag, &event));
+        OK(get ? tern_get_indexed_with(s->ctx, region, to, &indexed, &opts)
+               : tern_put_indexed_with(s->ctx, region, to, &indexed, &opts));
         return tern_event_wait(&event, TERN_FOREVER);
     default:
-        OK(get ? tern_get_strided_notify_nbi(s->ctx, region, to, &strided, tag)
-               : tern_put_strided_notify_nbi(s->ctx, region, to, &strided, tag));
+        OK(get ? tern_get_strided_with(s->ctx, region, to, &strided, &opts)
+               : tern_put_strided_with(s->ctx, region, to, &strided, &opts));
         return tern_quiet(s->ctx);
     }
 }
@@ -74,7 +68,7 @@ static tern_status shaped(const struct scene *s, enum form form, int to, uint64_
 static tern_status immediate(const struct scene *s, int to, uint64_t offset, size_t len, uint32_t tag, bool get)
 {
     tern_event  near, event;
-    tern_opts   opts = { .flags = TERN_IMMEDIATE | TERN_NOTIFY, .local = &near, .event = &event, .tag = tag };
+    tern_opts   opts = TERN_OPTS(.flags = TERN_IMMEDIATE | TERN_NOTIFY, .local = &near, .event = &event, .tag = tag);
     tern_status st;
 
     while ((st = get ? tern_get_with(s->ctx, s->r.region, to, offset, s->buffer, len, &opts)
@@ -121,33 +115,33 @@ static void one_case(struct scene *s, enum form form, size_t len, bool get)
         job_fill(s->r.mine + (size_t)from * SLOT, len, (unsigned)me, get ? s->round : s->round + 77);
     OK(tern_barrier(s->ctx));
     for (int i = 0; i < ranks; i++) {
-        int              to = (me + i) % ranks, from = (me + ranks - i) % ranks;
-        tern_notice     *notice;
-        tern_notice_info info = { 0 };
+        int               to = (me + i) % ranks, from = (me + ranks - i) % ranks;
+        tern_request     *request;
+        tern_request_info info = { 0 };
 
-        OK(tern_notice_init(s->ctx, s->r.region, from, tag, 1, &notice));
+        OK(tern_notify_create(s->ctx, s->r.region, from, tag, 1, &request));
         if (s->round % 2)
-            OK(tern_notice_start(notice));
+            OK(tern_request_start(request));
         job_fill(s->buffer, len, (unsigned)me, get ? s->round + 1000 : s->round);
         OK(access_by(s, form, to, (uint64_t)me * SLOT, len, tag, get));
         if (get)
             HOLDS(s->buffer, len, (unsigned)to, s->round);
         if (!(s->round % 2))
-            OK(tern_notice_start(notice));
-        OK(tern_notice_wait(notice, TERN_FOREVER, &info));
+            OK(tern_request_start(request));
+        OK(tern_request_wait(&request, TERN_FOREVER, &info));
         SAME(info.source, from);
         SAME(info.tag, tag);
-        SAME(info.bytes, len);
+        SAME(info.len, len);
         SAME(info.matches, 1);
         slot = s->r.mine + (size_t)from * SLOT;
         if (get)
             memset(slot, 0xee, len); /* the get has read it */
         else
             CHECK(job_put_holds(slot, len, (unsigned)from, s->round));
-        RETURNS(TERN_ERR_STATE, tern_notice_test(notice, NULL));
-        OK(tern_notice_start(notice)); /* it arrived once */
-        RETURNS(TERN_PENDING, tern_notice_test(notice, NULL));
-        OK(tern_notice_free(notice));
+        RETURNS(TERN_ERR_STATE, tern_request_test(&request, NULL));
+        OK(tern_request_start(request)); /* it arrived once */
+        RETURNS(TERN_PENDING, tern_request_test(&request, NULL));
+        OK(tern_request_free(&request));
     }
     s->round++;
 }
@@ -169,19 +163,19 @@ static void empty_parts(void)
 {
     int           me = tern_rank(), right = (me + 1) % tern_size(), left = (me + tern_size() - 1) % tern_size();
     unsigned char byte = 0;
-    tern_notice  *notice;
+    tern_request *request;
     tern_region  *region;
 
     OK(tern_region_register(TERN_WORLD, NULL, 0, &region));
-    OK(tern_notice_init(TERN_WORLD, region, left, 5, 2, &notice));
-    OK(tern_notice_start(notice));
+    OK(tern_notify_create(TERN_WORLD, region, left, 5, 2, &request));
+    OK(tern_request_start(request));
     OK(tern_notify(TERN_WORLD, region, right, 5));
     RETURNS(TERN_ERR_RANGE, tern_put_notify(TERN_WORLD, region, right, 0, &byte, 1, 5));
     SAYS("tern_put_notify: 1 bytes at offset 0 do not lie in the 0 bytes of rank");
     RETURNS(TERN_ERR_RANGE, tern_put_notify(TERN_WORLD, region, right, 1, &byte, 0, 5));
     OK(tern_put_notify(TERN_WORLD, region, right, 0, &byte, 0, 5));
-    OK(tern_notice_wait(notice, TERN_FOREVER, NULL));
-    OK(tern_notice_free(notice));
+    OK(tern_request_wait(&request, TERN_FOREVER, NULL));
+    OK(tern_request_free(&request));
     OK(tern_barrier(TERN_WORLD));
     OK(tern_region_free(region));
 }
@@ -194,14 +188,14 @@ static void seen_by_others(enum job_kind kind)
     int               me = tern_rank(), reader = tern_size() - 1;
     unsigned char     data[STEP], got[STEP];
     struct job_region r;
-    tern_notice      *told;
+    tern_request     *told;
 
     if (tern_size() < 2)
         return;
     reader = reader == 1 ? 0 : reader; /* the reader is the source, then */
     job_region_make(&r, kind, END + 8);
-    OK(tern_notice_init(TERN_WORLD, r.region, 0, 3, 1, &told));
-    OK(tern_notice_start(told));
+    OK(tern_notify_create(TERN_WORLD, r.region, 0, 3, 1, &told));
+    OK(tern_request_start(told));
     OK(tern_barrier(TERN_WORLD));
     if (me == 0) {
         for (unsigned i = 0; i < PUTS; i++) {
@@ -216,7 +210,7 @@ static void seen_by_others(enum job_kind kind)
         OK(tern_notify(TERN_WORLD, r.region, reader, 3));
     }
     if (me == reader) {
-        OK(tern_notice_wait(told, TERN_FOREVER, NULL));
+        OK(tern_request_wait(&told, TERN_FOREVER, NULL));
         for (unsigned i = 0; i < PUTS; i++) {
             OK(tern_get(TERN_WORLD, r.region, 1, i * STEP, got, 1 + i * 2));
             HOLDS(got, 1 + i * 2, 0, i);
@@ -225,7 +219,7 @@ static void seen_by_others(enum job_kind kind)
     }
     while (me == 1 && __atomic_load_n((uint64_t *)(void *)(r.mine + END), __ATOMIC_ACQUIRE) == 0)
         usleep(100);
-    OK(tern_notice_free(told));
+    OK(tern_request_free(&told));
     OK(tern_barrier(TERN_WORLD));
     job_region_drop(&r);
 }
@@ -234,11 +228,11 @@ static void refusals(void)
 {
     unsigned char byte = 0;
     tern_event    event = { NULL };
-    tern_opts     opts = { .flags = TERN_NOTIFY | TERN_WANT_EVENT };
-    tern_notice  *notice;
+    tern_opts     opts = TERN_OPTS(.flags = TERN_NOTIFY | TERN_WANT_EVENT);
+    tern_request *request;
     tern_region  *region;
 
-    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, 64, NULL, &region));
     RETURNS(TERN_ERR_ARG, tern_put_notify(NULL, region, 0, 0, &byte, 1, 0));
     SAYS("tern_put_notify: ctx (TERN_WORLD is NULL outside");
     RETURNS(TERN_ERR_ARG, tern_put_notify(TERN_WORLD, NULL, 0, 0, &byte, 1, 0));
@@ -260,10 +254,10 @@ static void refusals(void)
     opts.flags |= 0x80;
     RETURNS(TERN_ERR_ARG, tern_put_with(TERN_WORLD, region, 0, 0, &byte, 1, &opts));
     SAYS("unknown flags 0x");
-    OK(tern_notice_init(TERN_WORLD, region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &notice));
+    OK(tern_notify_create(TERN_WORLD, region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &request));
     OK(tern_barrier(TERN_WORLD));
-    RETURNS(TERN_PENDING, tern_notice_probe(notice, NULL)); /* none of them has sent a notification */
-    OK(tern_notice_free(notice));
+    RETURNS(TERN_PENDING, tern_notify_probe(request, NULL)); /* none of them has sent a notification */
+    OK(tern_request_free(&request));
     OK(tern_region_free(region));
 }
 
@@ -278,7 +272,7 @@ int main(void)
     all_cases(&s, JOB_REGISTERED);
     OK(tern_ctx_create(tern_team_world(), TERN_STRICT, &s.ctx));
     all_cases(&s, JOB_REGISTERED);
-    OK(tern_ctx_destroy(s.ctx));
+    OK(tern_ctx_free(s.ctx));
     seen_by_others(JOB_HOST);
     seen_by_others(JOB_REGISTERED);
     empty_parts();

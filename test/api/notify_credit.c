@@ -29,7 +29,7 @@ static void compute_until(const struct job_region *r, size_t offset)
 /* Put until there has been no room for a while; a single refusal may only mean that the provider is busy. */
 static unsigned fill(const struct job_region *r, const unsigned char *data)
 {
-    const tern_opts opts = { .flags = TERN_NOTIFY | TERN_IMMEDIATE, .tag = 7 };
+    const tern_opts opts = TERN_OPTS(.flags = TERN_NOTIFY | TERN_IMMEDIATE, .tag = 7);
     unsigned        count = 0;
 
     for (int refused = 0; refused < 200;) {
@@ -58,14 +58,14 @@ static void source(const struct job_region *r)
 
 static void target(const struct job_region *r)
 {
-    tern_notice *notice;
+    tern_request *request;
 
-    OK(tern_notice_init(TERN_WORLD, r->region, 0, 7, TAKEN, &notice));
+    OK(tern_notify_create(TERN_WORLD, r->region, 0, 7, TAKEN, &request));
     compute_until(r, FULL);
-    OK(tern_notice_start(notice));
-    OK(tern_notice_wait(notice, TERN_FOREVER, NULL));
+    OK(tern_request_start(request));
+    OK(tern_request_wait(&request, TERN_FOREVER, NULL));
     compute_until(r, OVER);
-    OK(tern_notice_free(notice));
+    OK(tern_request_free(&request));
 }
 
 int main(void)

@@ -44,24 +44,24 @@ static void send_one(tern_region *region, int to, uint64_t number, size_t way)
 /* All ranks send to all others; every notification finds a started request. */
 static void cross(tern_region *region, size_t way)
 {
-    unsigned     others = (unsigned)tern_size() - 1;
-    tern_notice *asked;
+    unsigned      others = (unsigned)tern_size() - 1;
+    tern_request *asked;
 
-    OK(tern_notice_init(TERN_WORLD, region, TERN_ANY_SOURCE, ASKED, EACH * others, &asked));
-    OK(tern_notice_start(asked));
+    OK(tern_notify_create(TERN_WORLD, region, TERN_ANY_SOURCE, ASKED, EACH * others, &asked));
+    OK(tern_request_start(asked));
     OK(tern_barrier(TERN_WORLD));
     for (uint64_t i = 0; i < EACH; i++)
         for (int k = 1; k < tern_size(); k++)
             send_one(region, (tern_rank() + k) % tern_size(), i, way);
-    OK(tern_notice_wait(asked, TERN_FOREVER, NULL));
-    OK(tern_notice_free(asked));
+    OK(tern_request_wait(&asked, TERN_FOREVER, NULL));
+    OK(tern_request_free(&asked));
     OK(tern_barrier(TERN_WORLD));
 }
 
 int main(void)
 {
     struct job_region r;
-    tern_notice      *unasked;
+    tern_request     *unasked;
 
     setenv("TERN_NOTIFY_QUEUE", "4", 1);
     setenv("TERN_NOTIFY_KEEP", "2", 1);
@@ -74,10 +74,10 @@ int main(void)
             job_note = ways[way];
             cross(r.region, way);
         }
-        OK(tern_notice_init(TERN_WORLD, r.region, tern_rank(), UNASKED, KEEP + REFUSED, &unasked));
-        OK(tern_notice_start(unasked));
-        OK(tern_notice_wait(unasked, TERN_FOREVER, NULL));
-        OK(tern_notice_free(unasked));
+        OK(tern_notify_create(TERN_WORLD, r.region, tern_rank(), UNASKED, KEEP + REFUSED, &unasked));
+        OK(tern_request_start(unasked));
+        OK(tern_request_wait(&unasked, TERN_FOREVER, NULL));
+        OK(tern_request_free(&unasked));
         OK(tern_barrier(TERN_WORLD));
         job_region_drop(&r);
     }

@@ -108,7 +108,7 @@ static void at_once(void *(*there)(void *), void *(*here)(void *))
     unsigned char           *words = pages + PAGE - offsetof(struct wire_notify, data);
     pthread_t                thread;
 
-    OK(tern_region_alloc(TERN_WORLD, SIZE, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, SIZE, NULL, &region));
     memcpy(words, &note, offsetof(struct wire_notify, data));
     memcpy(words + offsetof(struct wire_notify, scope), &region->name, sizeof(region->name));
     CHECK(mprotect(pages + PAGE, PAGE, PROT_NONE) == 0);

@@ -1,7 +1,8 @@
 /* notify_sums.c: accumulates, get-accumulates and atomic operations that notify, of every shape.
  *
  * Promise: when the notification arrives the sums are in place, and it reports the initiator, the tag, and the number
- * of bytes; it arrives once. A get-accumulate or an atomic operation returns the old values. A refused operation sends
+ * of bytes; it arrives once, whether the operation has an event, is completed by tern_quiet, or is counted. A
+ * get-accumulate or an atomic operation returns the old values. A refused operation sends
  * no notification.
  *
  * ranks: 2 4
@@ -14,7 +15,7 @@
 static const size_t lengths[] = { 0, 1, 3, 500, LONGEST };
 #define LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
 
-enum form { BLOCKING, EVENT, IMPLICIT, FORMS };
+enum form { EVENT, IMPLICIT, COUNTED, FORMS };
 enum verb {
     ACC,
     GET_ACC,
@@ -33,6 +34,8 @@ enum verb {
 struct scene {
     tern_ctx           *ctx;
     tern_atomic_domain *domain;
+    tern_counter       *counter; /* NULL: the context is strict and has no counters */
+    uint64_t            counted; /* number of operations that the counter has counted */
     struct job_region   r;
     uint64_t           *local, *want; /* LONGEST numbers each */
     tern_piece         *pieces;       /* local as a list of extents, one for each number */
@@ -69,64 +72,76 @@ static void shapes_make(struct scene *s)
     }
 }
 
-/* Make the call in the given form; other forms do not occur here. */
-#define BY_FORM(call, ...)                                                                                  \
-    (form == BLOCKING ? call(__VA_ARGS__, s->tag)                                                           \
-     : form == EVENT  ? (OK(call##_nb(__VA_ARGS__, s->tag, &event)), tern_event_wait(&event, TERN_FOREVER)) \
-                      : (OK(call##_nbi(__VA_ARGS__, s->tag)), tern_quiet(s->ctx)))
+/* Wait for an operation that was started in a form. */
+static tern_status finish(struct scene *s, enum form form, tern_event *event)
+{
+    if (form == EVENT)
+        return tern_event_wait(event, TERN_FOREVER);
+    if (form == COUNTED)
+        OK(tern_counter_wait(s->counter, ++s->counted, TERN_FOREVER));
+    return tern_quiet(s->ctx);
+}
+
+static tern_opts form_opts(const struct scene *s, enum form form, tern_event *event)
+{
+    return TERN_OPTS(.flags = TERN_NOTIFY, .tag = s->tag, .event = form == EVENT ? event : NULL,
+                     .counter = form == COUNTED ? s->counter : NULL);
+}
 
 static tern_status sum(struct scene *s, enum verb verb, enum form form, size_t n)
 {
-    static const tern_scale scale = { TERN_UINT64, NULL };
-    size_t                  len = n * sizeof(uint64_t);
-    tern_region            *region = s->r.region;
-    tern_vector             vector = { n, s->pieces, n, s->extents };
-    tern_indexed            indexed = { n, sizeof(uint64_t), s->places, n, sizeof(uint64_t), s->offsets };
-    tern_strided            strided = { .dims = 1,
-                                        .element = sizeof(uint64_t),
-                                        .count = (size_t[]){ n },
-                                        .local = s->local,
-                                        .local_stride = (ptrdiff_t[]){ sizeof(uint64_t) },
-                                        .remote = 0,
-                                        .remote_stride = (int64_t[]){ 2 * sizeof(uint64_t) } };
-    tern_event              event;
+    size_t       len = n * sizeof(uint64_t);
+    tern_region *region = s->r.region;
+    tern_vector  vector = TERN_VECTOR(.local_count = n, .local = s->pieces, .remote_count = n, .remote = s->extents);
+    tern_indexed indexed = TERN_INDEXED(.local_count = n, .local_len = sizeof(uint64_t), .local = s->places,
+                                        .remote_count = n, .remote_len = sizeof(uint64_t), .remote = s->offsets);
+    tern_strided strided = TERN_STRIDED(.dims = 1, .element = sizeof(uint64_t), .count = (size_t[]){ n },
+                                        .local = s->local, .local_stride = (ptrdiff_t[]){ sizeof(uint64_t) },
+                                        .remote = 0, .remote_stride = (int64_t[]){ 2 * sizeof(uint64_t) });
+    tern_event   event = TERN_EVENT_INIT;
+    tern_opts    opts = form_opts(s, form, &event);
+    int          to = s->right;
 
+    opts.acc = &TERN_ACC_ARGS(.type = TERN_UINT64);
     switch (verb) {
-    case ACC: return BY_FORM(tern_acc_notify, s->ctx, region, s->right, 0, s->local, len, &scale);
-    case GET_ACC: return BY_FORM(tern_get_acc_notify, s->ctx, region, s->right, 0, s->local, len, &scale);
-    case ACC_VECTOR: return BY_FORM(tern_acc_vector_notify, s->ctx, region, s->right, &vector, &scale);
-    case GET_ACC_VECTOR: return BY_FORM(tern_get_acc_vector_notify, s->ctx, region, s->right, &vector, &scale);
-    case ACC_INDEXED: return BY_FORM(tern_acc_indexed_notify, s->ctx, region, s->right, &indexed, &scale);
-    case GET_ACC_INDEXED: return BY_FORM(tern_get_acc_indexed_notify, s->ctx, region, s->right, &indexed, &scale);
-    case ACC_STRIDED: return BY_FORM(tern_acc_strided_notify, s->ctx, region, s->right, &strided, &scale);
-    default: return BY_FORM(tern_get_acc_strided_notify, s->ctx, region, s->right, &strided, &scale);
+    case ACC: OK(tern_acc_with(s->ctx, region, to, 0, s->local, len, &opts)); break;
+    case GET_ACC: OK(tern_get_acc_with(s->ctx, region, to, 0, s->local, len, &opts)); break;
+    case ACC_VECTOR: OK(tern_acc_vector_with(s->ctx, region, to, &vector, &opts)); break;
+    case GET_ACC_VECTOR: OK(tern_get_acc_vector_with(s->ctx, region, to, &vector, &opts)); break;
+    case ACC_INDEXED: OK(tern_acc_indexed_with(s->ctx, region, to, &indexed, &opts)); break;
+    case GET_ACC_INDEXED: OK(tern_get_acc_indexed_with(s->ctx, region, to, &indexed, &opts)); break;
+    case ACC_STRIDED: OK(tern_acc_strided_with(s->ctx, region, to, &strided, &opts)); break;
+    default: OK(tern_get_acc_strided_with(s->ctx, region, to, &strided, &opts)); break;
     }
+    return finish(s, form, &event);
 }
 
 /* An atomic operation on the first number. The old value goes to its place in local. */
 static tern_status atomically(struct scene *s, enum verb verb, enum form form)
 {
     uint64_t         operand = s->local[0], there = s->want[0] - operand;
-    tern_atomic_args args = { .op = verb == ADD    ? TERN_ATOMIC_ADD
-                                    : verb == FADD ? TERN_ATOMIC_FADD
-                                                   : TERN_ATOMIC_CAS,
-                              .operand = &operand };
-    tern_event       event;
+    tern_atomic_args args = TERN_ATOMIC_ARGS(.op = verb == ADD    ? TERN_ATOMIC_ADD
+                                                   : verb == FADD ? TERN_ATOMIC_FADD
+                                                                  : TERN_ATOMIC_CAS,
+                                             .operand = &operand);
+    tern_event       event = TERN_EVENT_INIT;
+    tern_opts        opts = form_opts(s, form, &event);
 
     if (verb == CAS) {
         operand = s->want[0];
         args.compare = &there;
     }
     args.result = verb != ADD ? s->local : NULL;
-    return BY_FORM(tern_atomic_notify, s->ctx, s->domain, s->r.region, s->right, 0, &args);
+    OK(tern_atomic_with(s->ctx, s->domain, s->r.region, s->right, 0, &args, &opts));
+    return finish(s, form, &event);
 }
 
 static void one_case(struct scene *s, enum verb verb, enum form form, size_t n)
 {
-    uint64_t        *mine = (uint64_t *)(void *)s->r.mine;
-    size_t           step = step_of(verb);
-    tern_notice     *notice;
-    tern_notice_info info = { 0 };
+    uint64_t         *mine = (uint64_t *)(void *)s->r.mine;
+    size_t            step = step_of(verb);
+    tern_request     *request;
+    tern_request_info info = { 0 };
 
     s->tag++;
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__); /* a thread of Tern adds to it */
@@ -137,26 +152,26 @@ static void one_case(struct scene *s, enum verb verb, enum form form, size_t n)
         s->local[i] = 5 * i + 3 * s->tag + 1;
         s->want[i] = i + s->tag + s->local[i];
     }
-    OK(tern_notice_init(s->ctx, s->r.region, s->left, s->tag, 1, &notice));
+    OK(tern_notify_create(s->ctx, s->r.region, s->left, s->tag, 1, &request));
     if (s->tag % 2)
-        OK(tern_notice_start(notice));
+        OK(tern_request_start(request));
     OK(tern_barrier(s->ctx));
     OK(verb >= ADD ? atomically(s, verb, form) : sum(s, verb, form, n));
     for (size_t i = 0; i < n && brings_back(verb); i++)
         SAME(s->local[i], i + s->tag);
     if (!(s->tag % 2))
-        OK(tern_notice_start(notice));
-    OK(tern_notice_wait(notice, TERN_FOREVER, &info));
+        OK(tern_request_start(request));
+    OK(tern_request_wait(&request, TERN_FOREVER, &info));
     SAME(info.source, s->left);
     SAME(info.tag, s->tag);
-    SAME(info.bytes, n * sizeof(uint64_t));
+    SAME(info.len, n * sizeof(uint64_t));
     for (size_t i = 0; i < n; i++) {
         CHECK(job_differ(mine + step * i, &s->want[i], sizeof(uint64_t)) == 0);
         CHECK(step == 1 || job_differ(mine + step * i + 1, &(uint64_t){ i + s->tag }, sizeof(uint64_t)) == 0);
     }
-    OK(tern_notice_start(notice)); /* it arrived once */
-    RETURNS(TERN_PENDING, tern_notice_test(notice, NULL));
-    OK(tern_notice_free(notice));
+    OK(tern_request_start(request)); /* it arrived once */
+    RETURNS(TERN_PENDING, tern_request_test(&request, NULL));
+    OK(tern_request_free(&request));
     OK(tern_barrier(s->ctx));
 }
 
@@ -168,7 +183,7 @@ static void all_cases(struct scene *s, enum job_kind kind)
     for (unsigned verb = 0; verb < VERBS; verb++)
         for (unsigned form = 0; form < FORMS; form++)
             for (size_t i = 0; i < LENGTHS; i++)
-                if (verb < ADD || lengths[i] == 1)
+                if ((verb < ADD || lengths[i] == 1) && (form != COUNTED || s->counter))
                     one_case(s, verb, form, lengths[i]);
     OK(tern_atomic_domain_free(s->domain));
     job_region_drop(&s->r);
@@ -176,27 +191,29 @@ static void all_cases(struct scene *s, enum job_kind kind)
 
 static void refusals(struct scene *s)
 {
-    const tern_scale       scale = { TERN_UINT64, NULL };
-    const tern_atomic_args none = { .op = TERN_ATOMIC_FADD, .operand = s->local };
-    const tern_atomic_args good = { .op = TERN_ATOMIC_FADD, .operand = s->local, .result = s->want };
-    tern_notice           *notice;
+    const tern_acc_args    sum = TERN_ACC_ARGS(.type = TERN_UINT64);
+    const tern_opts        plain = TERN_OPTS(.flags = TERN_NOTIFY, .tag = 1);
+    const tern_opts        opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = 1, .acc = &sum);
+    const tern_atomic_args none = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_FADD, .operand = s->local);
+    const tern_atomic_args good = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_FADD, .operand = s->local, .result = s->want);
+    tern_request          *request;
 
     job_region_make(&s->r, JOB_HOST, 64);
     OK(tern_atomic_domain_create(s->ctx, TERN_UINT64, TERN_ATOMIC_FADD, 0, &s->domain));
-    OK(tern_notice_init(s->ctx, s->r.region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &notice));
-    RETURNS(TERN_ERR_RANGE, tern_acc_notify(s->ctx, s->r.region, s->right, 64, s->local, 8, &scale, 1));
-    SAYS("tern_acc_notify: 8 bytes at offset 64 do not lie in the 64 bytes of rank");
-    RETURNS(TERN_ERR_ARG, tern_get_acc_notify(s->ctx, s->r.region, s->right, 0, s->local, 7, &scale, 1));
-    SAYS("tern_get_acc_notify: ");
-    RETURNS(TERN_ERR_ARG, tern_acc_vector_notify(s->ctx, s->r.region, s->right, NULL, &scale, 1));
-    SAYS("tern_acc_vector_notify: ");
-    RETURNS(TERN_ERR_ARG, tern_atomic_notify(s->ctx, s->domain, s->r.region, s->right, 0, &none, 1));
-    SAYS("tern_atomic_notify: fadd needs a place for the result");
-    RETURNS(TERN_ERR_RANGE, tern_atomic_notify(s->ctx, s->domain, s->r.region, tern_size(), 0, &good, 1));
-    SAYS("tern_atomic_notify: no rank ");
+    OK(tern_notify_create(s->ctx, s->r.region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &request));
+    REFUSES(TERN_ERR_RANGE, tern_acc_with(s->ctx, s->r.region, s->right, 64, s->local, 8, &opts));
+    SAYS("tern_acc_with: 8 bytes at offset 64 do not lie in the 64 bytes of rank");
+    REFUSES(TERN_ERR_ARG, tern_get_acc_with(s->ctx, s->r.region, s->right, 0, s->local, 7, &opts));
+    REFUSES(TERN_ERR_ARG, tern_acc_vector_with(s->ctx, s->r.region, s->right, NULL, &opts));
+    REFUSES(TERN_ERR_ARG, tern_acc_with(s->ctx, s->r.region, s->right, 0, s->local, 8, &plain));
+    SAYS("opts->acc is NULL");
+    REFUSES(TERN_ERR_ARG, tern_atomic_with(s->ctx, s->domain, s->r.region, s->right, 0, &none, &plain));
+    SAYS("tern_atomic_with: fadd needs a place for the result");
+    REFUSES(TERN_ERR_RANGE, tern_atomic_with(s->ctx, s->domain, s->r.region, tern_size(), 0, &good, &plain));
+    SAYS("tern_atomic_with: no rank ");
     OK(tern_barrier(s->ctx));
-    RETURNS(TERN_PENDING, tern_notice_probe(notice, NULL)); /* no rank was notified */
-    OK(tern_notice_free(notice));
+    RETURNS(TERN_PENDING, tern_notify_probe(request, NULL)); /* no rank was notified */
+    OK(tern_request_free(&request));
     OK(tern_atomic_domain_free(s->domain));
     job_region_drop(&s->r);
 }
@@ -212,11 +229,14 @@ int main(void)
     shapes_make(&s);
     s.left = (tern_rank() + tern_size() - 1) % tern_size();
     s.right = (tern_rank() + 1) % tern_size();
+    OK(tern_counter_create(s.ctx, &s.counter));
     all_cases(&s, JOB_HOST);
     all_cases(&s, JOB_REGISTERED);
+    OK(tern_counter_free(s.counter));
+    s.counter = NULL;
     OK(tern_ctx_create(tern_team_world(), TERN_STRICT, &s.ctx));
     all_cases(&s, JOB_REGISTERED);
-    OK(tern_ctx_destroy(s.ctx));
+    OK(tern_ctx_free(s.ctx));
     s.ctx = TERN_WORLD;
     refusals(&s);
     free(s.local);

@@ -67,58 +67,58 @@ static void tell(unsigned number)
     OK(tern_put_notify_nbi(TERN_WORLD, region, peer, turn.offset, bytes, turn.len, turn.tag));
 }
 
-static void hear(tern_notice *notice, unsigned number)
+static void hear(tern_request *request, unsigned number)
 {
-    struct turn      turn = turn_of(number);
-    tern_notice_info info = { .source = -7 };
+    struct turn       turn = turn_of(number);
+    tern_request_info info = { .source = -7 };
 
-    OK(tern_notice_wait(notice, TERN_FOREVER, &info));
+    OK(tern_request_wait(&request, TERN_FOREVER, &info));
     fill(model + turn.offset, &turn, number);
     CHECK(job_differ(mine, model, sizeof(model)) == 0);
     SAME(info.source, 1 - tern_rank());
     SAME(info.tag, turn.tag);
-    SAME(info.bytes, turn.len);
+    SAME(info.len, turn.len);
     SAME(info.matches, 1);
 }
 
 /* Count the unexpected notifications. */
 static void count_more(void)
 {
-    tern_notice *notice;
-    uint32_t     more = 0;
+    tern_request *request;
+    uint32_t      more = 0;
 
     for (unsigned number = 0; number < TURNS; number++)
         more += number % 2 != (unsigned)tern_rank() && turn_of(number).more;
-    OK(tern_notice_init(TERN_WORLD, region, 1 - tern_rank(), TAG + 7, more, &notice));
-    OK(tern_notice_start(notice));
-    OK(tern_notice_wait(notice, tern_deadline_in(20), NULL));
-    OK(tern_notice_free(notice));
+    OK(tern_notify_create(TERN_WORLD, region, 1 - tern_rank(), TAG + 7, more, &request));
+    OK(tern_request_start(request));
+    OK(tern_request_wait(&request, tern_deadline_in(20), NULL));
+    OK(tern_request_free(&request));
 }
 
 /* Even turns are rank 0's. */
 static void take_turns(void)
 {
-    tern_notice *one = NULL, *two;
+    tern_request *one = NULL, *two;
 
     if (any) {
-        OK(tern_notice_init(TERN_WORLD, region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &two));
+        OK(tern_notify_create(TERN_WORLD, region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &two));
     } else {
-        OK(tern_notice_init(TERN_WORLD, region, 1 - tern_rank(), TAG, 1, &one));
-        OK(tern_notice_init(TERN_WORLD, region, 1 - tern_rank(), TAG + 1, 1, &two));
+        OK(tern_notify_create(TERN_WORLD, region, 1 - tern_rank(), TAG, 1, &one));
+        OK(tern_notify_create(TERN_WORLD, region, 1 - tern_rank(), TAG + 1, 1, &two));
     }
     for (unsigned number = 0; number < TURNS; number++) {
-        tern_notice *notice = turn_of(number).tag == TAG ? one : two;
+        tern_request *request = turn_of(number).tag == TAG ? one : two;
 
         if (number % 2 == (unsigned)tern_rank()) {
             tell(number);
         } else {
-            OK(tern_notice_start(notice));
-            hear(notice, number);
+            OK(tern_request_start(request));
+            hear(request, number);
         }
     }
-    OK(tern_notice_free(two));
+    OK(tern_request_free(&two));
     if (!any) {
-        OK(tern_notice_free(one));
+        OK(tern_request_free(&one));
         count_more();
     }
     OK(tern_quiet(TERN_WORLD));
@@ -127,7 +127,7 @@ static void take_turns(void)
 int main(void)
 {
     OK(tern_init());
-    OK(tern_region_alloc(TERN_WORLD, AREA + LONG, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, AREA + LONG, NULL, &region));
     mine = tern_region_ptr(region, tern_rank());
     OK(tern_barrier(TERN_WORLD));
     for (int i = 0; i < 2; i++, any = true)

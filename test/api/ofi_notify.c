@@ -140,24 +140,24 @@ static void put(const struct job_region *r, enum form form, int to, const unsign
 static void all_to_all(const struct job_region *r, unsigned char *data, size_t len, uint32_t tag, struct counts each)
 {
     unsigned      others = (unsigned)tern_size() - 1, puts = FORMS * others;
-    tern_notice  *notice;
+    tern_request *request;
     struct counts got;
 
-    OK(tern_notice_init(TERN_WORLD, r->region, TERN_ANY_SOURCE, tag, puts, &notice));
-    OK(tern_notice_start(notice));
+    OK(tern_notify_create(TERN_WORLD, r->region, TERN_ANY_SOURCE, tag, puts, &request));
+    OK(tern_request_start(request));
     job_fill(data, len, (unsigned)tern_rank(), tag);
     OK(tern_barrier(TERN_WORLD));
     counted(); /* the barrier's */
     for (unsigned form = 0; form < FORMS; form++)
         for (unsigned i = 1; i <= others; i++)
             put(r, form, (tern_rank() + (int)i) % tern_size(), data, len, tag);
-    OK(tern_notice_wait(notice, TERN_FOREVER, NULL));
+    OK(tern_request_wait(&request, TERN_FOREVER, NULL));
     got = counted();
     SAME(got.writes, puts * each.writes);
     SAME(got.others, puts * each.others);
     for (int from = 0; from < tern_size(); from++)
         CHECK(from == tern_rank() || job_put_holds(r->mine + (size_t)from * LONGEST, len, (unsigned)from, tag));
-    OK(tern_notice_free(notice));
+    OK(tern_request_free(&request));
     OK(tern_barrier(TERN_WORLD));
 }
 
@@ -178,8 +178,9 @@ static void signal_all(const struct job_region *r, const unsigned char *data, si
 /* One rank after the other, because the targets of signals respond. */
 static void signals(const struct job_region *r, unsigned char *data, size_t len)
 {
-    const tern_signal signal = { r->region, (uint64_t)tern_size() * LONGEST, 1, TERN_SIGNAL_ADD };
-    static uint64_t   given;
+    const tern_signal signal =
+        TERN_SIGNAL(.region = r->region, .offset = (uint64_t)tern_size() * LONGEST, .value = 1, .op = TERN_SIGNAL_ADD);
+    static uint64_t given;
 
     for (int from = 0; from < tern_size(); from++) {
         OK(tern_barrier(TERN_WORLD));

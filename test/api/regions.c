@@ -14,15 +14,20 @@
 static void local_errors(void)
 {
     tern_region           *none = NULL;
-    const tern_region_opts bad[] = { { (tern_memory)3, NULL },       { (tern_memory)-1, NULL },
-                                     { TERN_MEMORY_FILE, NULL },     { TERN_MEMORY_FILE, "" },
-                                     { TERN_MEMORY_HOST, "/tmp/x" }, { TERN_MEMORY_HUGE, "/tmp/x" } };
+    const tern_region_opts bad[] = {
+        TERN_REGION_OPTS(.memory = (tern_memory)3),
+        TERN_REGION_OPTS(.memory = (tern_memory)-1),
+        TERN_REGION_OPTS(.memory = TERN_MEMORY_FILE),
+        TERN_REGION_OPTS(.memory = TERN_MEMORY_FILE, .path = ""),
+        TERN_REGION_OPTS(.memory = TERN_MEMORY_HOST, .path = "/tmp/x"),
+        TERN_REGION_OPTS(.memory = TERN_MEMORY_HUGE, .path = "/tmp/x"),
+    };
 
-    RETURNS(TERN_ERR_ARG, tern_region_alloc(NULL, 1, NULL, &none));
-    RETURNS(TERN_ERR_ARG, tern_region_alloc(TERN_WORLD, 1, NULL, NULL));
-    RETURNS(TERN_ERR_ARG, tern_region_alloc(TERN_WORLD, 0, NULL, &none));
+    RETURNS(TERN_ERR_ARG, tern_region_create(NULL, 1, NULL, &none));
+    RETURNS(TERN_ERR_ARG, tern_region_create(TERN_WORLD, 1, NULL, NULL));
+    RETURNS(TERN_ERR_ARG, tern_region_create(TERN_WORLD, 0, NULL, &none));
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        RETURNS(TERN_ERR_ARG, tern_region_alloc(TERN_WORLD, 1, &bad[i], &none));
+        RETURNS(TERN_ERR_ARG, tern_region_create(TERN_WORLD, 1, &bad[i], &none));
     RETURNS(TERN_ERR_ARG, tern_region_register(NULL, &none, 1, &none));
     RETURNS(TERN_ERR_ARG, tern_region_register(TERN_WORLD, &none, 1, NULL));
     RETURNS(TERN_ERR_ARG, tern_region_register(TERN_WORLD, NULL, 1, &none));
@@ -45,21 +50,22 @@ static void together(int round)
 static void one_is_wrong(void)
 {
     tern_region     *none = NULL;
-    tern_region_opts huge = { TERN_MEMORY_HUGE, NULL }, nonsense = { (tern_memory)9, NULL };
-    int              me = tern_rank(), size = tern_size();
-    uint64_t         bytes = job_arena_bytes();
+    tern_region_opts huge = TERN_REGION_OPTS(.memory = TERN_MEMORY_HUGE),
+                     nonsense = TERN_REGION_OPTS(.memory = (tern_memory)9);
+    int      me = tern_rank(), size = tern_size();
+    uint64_t bytes = job_arena_bytes();
 
     for (int odd = 0; odd < size && size > 1; odd++) {
         bool it = me == odd;
-        RETURNS(TERN_ERR_ARG, tern_region_alloc(TERN_WORLD, it ? 100000 : 200000, NULL, &none));
+        RETURNS(TERN_ERR_ARG, tern_region_create(TERN_WORLD, it ? 100000 : 200000, NULL, &none));
         SAYS("bytes");
         SAYS("100000");
         together(1);
-        RETURNS(TERN_ERR_ARG, tern_region_alloc(TERN_WORLD, it ? 0 : 4096, NULL, &none));
+        RETURNS(TERN_ERR_ARG, tern_region_create(TERN_WORLD, it ? 0 : 4096, NULL, &none));
         together(2);
-        RETURNS(TERN_ERR_ARG, tern_region_alloc(TERN_WORLD, 4096, it ? &huge : NULL, &none));
+        RETURNS(TERN_ERR_ARG, tern_region_create(TERN_WORLD, 4096, it ? &huge : NULL, &none));
         together(3);
-        RETURNS(TERN_ERR_ARG, tern_region_alloc(TERN_WORLD, 4096, it ? &nonsense : NULL, &none));
+        RETURNS(TERN_ERR_ARG, tern_region_create(TERN_WORLD, 4096, it ? &nonsense : NULL, &none));
         together(4);
         RETURNS(TERN_ERR_ARG, tern_region_register(TERN_WORLD, it ? NULL : &none, 8, &none));
         together(5);
@@ -73,17 +79,17 @@ static void too_large(void)
     static const uint64_t sizes[] = { 1ull << 42, 1ull << 61, 1ull << 63, UINT64_MAX - 4096, UINT64_MAX };
     tern_region          *none = NULL;
     char                  needed[64];
-    tern_region_opts      huge = { TERN_MEMORY_HUGE, NULL };
+    tern_region_opts      huge = TERN_REGION_OPTS(.memory = TERN_MEMORY_HUGE);
     uint64_t              bytes = job_arena_bytes();
     int                   here = tern_team_size(tern_team_node()), near[64]; /* ranks on the node of each */
 
     OK(tern_allgather(TERN_WORLD, &here, sizeof(here), near));
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-        RETURNS(TERN_ERR_NOMEM, tern_region_alloc(TERN_WORLD, sizes[i], NULL, &none));
+        RETURNS(TERN_ERR_NOMEM, tern_region_create(TERN_WORLD, sizes[i], NULL, &none));
         CHECK(tern_error_detail()[0] != '\0');
-        RETURNS(TERN_ERR_NOMEM, tern_region_alloc(TERN_WORLD, sizes[i], &huge, &none));
+        RETURNS(TERN_ERR_NOMEM, tern_region_create(TERN_WORLD, sizes[i], &huge, &none));
     }
-    RETURNS(TERN_ERR_NOMEM, tern_region_alloc(TERN_WORLD, 1ull << 42, NULL, &none));
+    RETURNS(TERN_ERR_NOMEM, tern_region_create(TERN_WORLD, 1ull << 42, NULL, &none));
     snprintf(needed, sizeof(needed), "needs %.1f MiB", 4194304.0 * near[0]); /* rank 0 reports for all */
     SAYS(needed);
     SAYS("leaves");

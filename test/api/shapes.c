@@ -59,13 +59,9 @@ static int left(void)
 
 static void transpose(void)
 {
-    tern_strided s = { .dims = 2,
-                       .element = sizeof(double),
-                       .count = (size_t[]){ N, N },
-                       .local = matrix,
-                       .local_stride = (ptrdiff_t[]){ ROW, ONE },
-                       .remote = 0,
-                       .remote_stride = (int64_t[]){ ONE, ROW } };
+    tern_strided s =
+        TERN_STRIDED(.dims = 2, .element = sizeof(double), .count = (size_t[]){ N, N }, .local = matrix,
+                     .local_stride = (ptrdiff_t[]){ ROW, ONE }, .remote = 0, .remote_stride = (int64_t[]){ ONE, ROW });
 
     matrix_fill();
     OK(tern_put_strided(TERN_WORLD, area.region, right, &s));
@@ -82,13 +78,9 @@ static void transpose(void)
 /* The rows upside down and the columns from right to left: a reflection in both axes. */
 static void reflection(void)
 {
-    tern_strided s = { .dims = 2,
-                       .element = sizeof(double),
-                       .count = (size_t[]){ N, N },
-                       .local = &matrix[N - 1][N - 1],
-                       .local_stride = (ptrdiff_t[]){ -ROW, -ONE },
-                       .remote = 0,
-                       .remote_stride = (int64_t[]){ ROW, ONE } };
+    tern_strided s = TERN_STRIDED(.dims = 2, .element = sizeof(double), .count = (size_t[]){ N, N },
+                                  .local = &matrix[N - 1][N - 1], .local_stride = (ptrdiff_t[]){ -ROW, -ONE },
+                                  .remote = 0, .remote_stride = (int64_t[]){ ROW, ONE });
 
     matrix_fill();
     OK(tern_put_strided(TERN_WORLD, area.region, right, &s));
@@ -103,13 +95,9 @@ static void reflection(void)
 static void column_block(void)
 {
     const int    from = 7, columns = 5;
-    tern_strided s = { .dims = 1,
-                       .element = 5 * sizeof(double),
-                       .count = (size_t[]){ N },
-                       .local = &matrix[0][from],
-                       .local_stride = (ptrdiff_t[]){ ROW },
-                       .remote = (uint64_t)from * sizeof(double),
-                       .remote_stride = (int64_t[]){ ROW } };
+    tern_strided s = TERN_STRIDED(.dims = 1, .element = 5 * sizeof(double), .count = (size_t[]){ N },
+                                  .local = &matrix[0][from], .local_stride = (ptrdiff_t[]){ ROW },
+                                  .remote = (uint64_t)from * sizeof(double), .remote_stride = (int64_t[]){ ROW });
 
     matrix_fill();
     mine_set(0);
@@ -126,13 +114,8 @@ static void column_block(void)
 static void fill(void)
 {
     double       one = 4711.0;
-    tern_strided s = { .dims = 1,
-                       .element = sizeof(double),
-                       .count = (size_t[]){ N * N },
-                       .local = &one,
-                       .local_stride = (ptrdiff_t[]){ 0 },
-                       .remote = 0,
-                       .remote_stride = (int64_t[]){ ONE } };
+    tern_strided s = TERN_STRIDED(.dims = 1, .element = sizeof(double), .count = (size_t[]){ N * N }, .local = &one,
+                                  .local_stride = (ptrdiff_t[]){ 0 }, .remote = 0, .remote_stride = (int64_t[]){ ONE });
 
     OK(tern_put_strided(TERN_WORLD, area.region, right, &s));
     OK(tern_barrier(TERN_WORLD));
@@ -153,13 +136,8 @@ static void all_dimensions(void)
     size_t       count[TERN_STRIDED_DIMS];
     ptrdiff_t    near[TERN_STRIDED_DIMS];
     int64_t      far[TERN_STRIDED_DIMS];
-    tern_strided s = { .dims = TERN_STRIDED_DIMS,
-                       .element = 1,
-                       .count = count,
-                       .local = matrix,
-                       .local_stride = near,
-                       .remote = 0,
-                       .remote_stride = far };
+    tern_strided s = TERN_STRIDED(.dims = TERN_STRIDED_DIMS, .element = 1, .count = count, .local = matrix,
+                                  .local_stride = near, .remote = 0, .remote_stride = far);
 
     for (int i = 0; i < TERN_STRIDED_DIMS; i++) {
         count[i] = i % 6 == 0 ? 2 : 1;
@@ -184,15 +162,12 @@ static void all_dimensions(void)
 static void nothing_is_done_at_once(void)
 {
     tern_event   event = { NOT_AN_EVENT }, near = { NOT_AN_EVENT };
-    tern_opts    opts = { .flags = TERN_IMMEDIATE | TERN_WANT_EVENT, .local = &near, .event = &event };
-    tern_strided s = { .dims = 2,
-                       .element = 8,
-                       .count = (size_t[]){ SIZE_MAX, 0 },
-                       .local_stride = (ptrdiff_t[]){ PTRDIFF_MIN, 1 },
-                       .remote = UINT64_MAX,
-                       .remote_stride = (int64_t[]){ INT64_MAX, 1 } };
-    tern_vector  v = { 0, NULL, 0, NULL };
-    tern_indexed x = { 0, 17, NULL, 5, 0, NULL };
+    tern_opts    opts = TERN_OPTS(.flags = TERN_IMMEDIATE | TERN_WANT_EVENT, .local = &near, .event = &event);
+    tern_strided s = TERN_STRIDED(.dims = 2, .element = 8, .count = (size_t[]){ SIZE_MAX, 0 },
+                                  .local_stride = (ptrdiff_t[]){ PTRDIFF_MIN, 1 }, .remote = UINT64_MAX,
+                                  .remote_stride = (int64_t[]){ INT64_MAX, 1 });
+    tern_vector  v = TERN_VECTOR(.local_count = 0, .remote_count = 0);
+    tern_indexed x = TERN_INDEXED(.local_count = 0, .local_len = 17, .remote_count = 5, .remote_len = 0);
 
     OK(tern_put_strided_with(TERN_WORLD, area.region, right, &s, &opts));
     CHECK(!event.pending && !near.pending);
@@ -211,7 +186,7 @@ static void nothing_is_done_at_once(void)
 #define REFUSED(shape, want, rank, description)                                                        \
     do {                                                                                               \
         tern_event done_event = { NOT_AN_EVENT }, done_near = { NOT_AN_EVENT };                        \
-        tern_opts  opts = { .flags = 0, .local = &done_near, .event = &done_event };                   \
+        tern_opts  opts = TERN_OPTS(.flags = 0, .local = &done_near, .event = &done_event);            \
         RETURNS(want, tern_put_##shape(TERN_WORLD, area.region, rank, description));                   \
         CHECK(tern_error_detail()[0] != '\0');                                                         \
         RETURNS(want, tern_get_##shape(TERN_WORLD, area.region, rank, description));                   \
@@ -229,7 +204,7 @@ static void vectors_refused(void)
     unsigned char           *l = (unsigned char *)matrix;
     tern_piece               local[3] = { { l, 8 }, { l + 100, 8 }, { l + 200, 8 } };
     tern_extent              remote[3] = { { 0, 8 }, { 100, 8 }, { 200, 8 } };
-    tern_vector              v = { 3, local, 3, remote };
+    tern_vector              v = TERN_VECTOR(.local_count = 3, .local = local, .remote_count = 3, .remote = remote);
     static const tern_extent bad[] = { { SIZE - 7, 8 },          { SIZE, 8 },           { UINT64_MAX, 8 },
                                        { UINT64_MAX - 7, 8 },    { 1ull << 63, 8 },     { 0, SIZE + 1 },
                                        { 0, UINT64_MAX },        { 8, UINT64_MAX - 7 }, { 8, UINT64_MAX - 8 },
@@ -255,9 +230,9 @@ static void vectors_refused(void)
     local[1] = (tern_piece){ l + 100, 8 };
     v.remote_count = 2;
     REFUSED(vector, TERN_ERR_ARG, right, &v);
-    v = (tern_vector){ 3, NULL, 3, remote };
+    v = TERN_VECTOR(.local_count = 3, .remote_count = 3, .remote = remote);
     REFUSED(vector, TERN_ERR_ARG, right, &v);
-    v = (tern_vector){ 3, local, 3, NULL };
+    v = TERN_VECTOR(.local_count = 3, .local = local, .remote_count = 3);
     REFUSED(vector, TERN_ERR_ARG, right, &v);
     REFUSED(vector, TERN_ERR_ARG, right, (const tern_vector *)NULL);
     v.remote = remote;
@@ -267,10 +242,11 @@ static void vectors_refused(void)
 
 static void indexed_refused(void)
 {
-    unsigned char        *l = (unsigned char *)matrix;
-    void                 *local[3] = { l, l + 100, l + 200 };
-    uint64_t              remote[3] = { 0, 100, 200 };
-    tern_indexed          x = { 3, 8, local, 3, 8, remote };
+    unsigned char *l = (unsigned char *)matrix;
+    void          *local[3] = { l, l + 100, l + 200 };
+    uint64_t       remote[3] = { 0, 100, 200 };
+    tern_indexed x = TERN_INDEXED(.local_count = 3, .local_len = 8, .local = local, .remote_count = 3, .remote_len = 8,
+                                  .remote = remote);
     static const uint64_t bad[] = { SIZE - 7,       SIZE,      INT64_MAX, 1ull << 63, (1ull << 63) + SIZE,
                                     UINT64_MAX - 7, UINT64_MAX };
 
@@ -290,17 +266,20 @@ static void indexed_refused(void)
     }
     x.local_len = 9;
     REFUSED(indexed, TERN_ERR_ARG, right, &x);
-    x = (tern_indexed){ 3, 8, local, 2, 8, remote };
+    x = TERN_INDEXED(.local_count = 3, .local_len = 8, .local = local, .remote_count = 2, .remote_len = 8,
+                     .remote = remote);
     REFUSED(indexed, TERN_ERR_ARG, right, &x);
-    x = (tern_indexed){ SIZE_MAX / 2, 3, local, SIZE_MAX / 2, 3, remote };
+    x = TERN_INDEXED(.local_count = SIZE_MAX / 2, .local_len = 3, .local = local, .remote_count = SIZE_MAX / 2,
+                     .remote_len = 3, .remote = remote);
     REFUSED(indexed, TERN_ERR_RANGE, right, &x);
     for (uint64_t len = SIZE_MAX, i = 0; i < 3; i++, len = i == 1 ? 1ull << 63 : (1ull << 63) - 1) {
-        x = (tern_indexed){ 1, len, local, 1, len, remote };
+        x = TERN_INDEXED(.local_count = 1, .local_len = len, .local = local, .remote_count = 1, .remote_len = len,
+                         .remote = remote);
         REFUSED(indexed, TERN_ERR_RANGE, right, &x);
     }
-    x = (tern_indexed){ 3, 8, NULL, 3, 8, remote };
+    x = TERN_INDEXED(.local_count = 3, .local_len = 8, .remote_count = 3, .remote_len = 8, .remote = remote);
     REFUSED(indexed, TERN_ERR_ARG, right, &x);
-    x = (tern_indexed){ 3, 8, local, 3, 8, NULL };
+    x = TERN_INDEXED(.local_count = 3, .local_len = 8, .local = local, .remote_count = 3, .remote_len = 8);
     REFUSED(indexed, TERN_ERR_ARG, right, &x);
     x.remote = remote;
     REFUSED(indexed, TERN_ERR_RANGE, tern_size(), &x);
@@ -311,7 +290,8 @@ static void strided_refused(void)
     size_t       count[65];
     ptrdiff_t    near[65];
     int64_t      far[65];
-    tern_strided s = { .element = 8, .count = count, .local = matrix, .local_stride = near, .remote_stride = far };
+    tern_strided s =
+        TERN_STRIDED(.element = 8, .count = count, .local = matrix, .local_stride = near, .remote_stride = far);
     static const struct {
         size_t   count;
         int64_t  far;
@@ -353,12 +333,12 @@ static void strided_refused(void)
 
 static void options_refused(void)
 {
-    tern_strided s = { .element = 8, .local = matrix };
+    tern_strided s = TERN_STRIDED(.element = 8, .local = matrix);
     tern_event   event = { NOT_AN_EVENT };
 
     RETURNS(TERN_ERR_ARG, tern_put_strided_nb(TERN_WORLD, area.region, right, &s, NULL));
     RETURNS(TERN_ERR_ARG, tern_put_strided_with(TERN_WORLD, area.region, right, &s,
-                                                &(tern_opts){ .flags = 64, .local = NULL, .event = &event }));
+                                                &TERN_OPTS(.flags = 64, .local = NULL, .event = &event)));
     RETURNS(TERN_ERR_ARG, tern_put_strided(NULL, area.region, right, &s));
     RETURNS(TERN_ERR_ARG, tern_get_strided(TERN_WORLD, NULL, right, &s));
     CHECK(event.pending == NOT_AN_EVENT);
@@ -389,13 +369,9 @@ static void refusals_change_nothing(void)
 static void overlapping_destination(void)
 {
     unsigned char local[64], got[48];
-    tern_strided  s = { .dims = 1,
-                        .element = 32,
-                        .count = (size_t[]){ 2 },
-                        .local = local,
-                        .local_stride = (ptrdiff_t[]){ 32 },
-                        .remote = 8,
-                        .remote_stride = (int64_t[]){ 16 } };
+    int64_t       half[] = { 16 };
+    tern_strided  s = TERN_STRIDED(.dims = 1, .element = 32, .count = (size_t[]){ 2 }, .local = local,
+                                   .local_stride = (ptrdiff_t[]){ 32 }, .remote = 8, .remote_stride = half);
     tern_status   st;
 
     memset(local, 1, 32);
@@ -421,13 +397,9 @@ static tern_status handler_status;
 
 static void handler(const tern_am_event *event, void *user)
 {
-    tern_strided s = { .dims = 1,
-                       .element = 8,
-                       .count = (size_t[]){ N },
-                       .local = matrix,
-                       .local_stride = (ptrdiff_t[]){ ROW },
-                       .remote = 0,
-                       .remote_stride = (int64_t[]){ 16 } };
+    tern_strided s =
+        TERN_STRIDED(.dims = 1, .element = 8, .count = (size_t[]){ N }, .local = matrix,
+                     .local_stride = (ptrdiff_t[]){ ROW }, .remote = 0, .remote_stride = (int64_t[]){ 16 });
 
     (void)event, (void)user;
     handler_status = tern_put_strided(TERN_WORLD, area.region, right, &s);
@@ -503,13 +475,9 @@ static void long_transfers(void)
     uint64_t      *remote = job_new(PIECES * sizeof(*remote));
     tern_piece    *pieces = job_new(PIECES * sizeof(*pieces));
     tern_extent   *extents = job_new(PIECES * sizeof(*extents));
-    tern_strided   s = { .dims = 1,
-                         .element = PIECE,
-                         .count = (size_t[]){ PIECES },
-                         .local = source,
-                         .local_stride = (ptrdiff_t[]){ APART },
-                         .remote = (uint64_t)(PIECES - 1) * APART,
-                         .remote_stride = (int64_t[]){ -(int64_t)APART } };
+    tern_strided   s = TERN_STRIDED(.dims = 1, .element = PIECE, .count = (size_t[]){ PIECES }, .local = source,
+                                    .local_stride = (ptrdiff_t[]){ APART }, .remote = (uint64_t)(PIECES - 1) * APART,
+                                    .remote_stride = (int64_t[]){ -(int64_t)APART });
 
     memset(source, 0, (size_t)PIECES * APART);
     for (unsigned i = 0; i < PIECES; i++) {
@@ -520,8 +488,9 @@ static void long_transfers(void)
         extents[i] = (tern_extent){ remote[i], PIECE };
     }
     LONG(strided, &s);
-    LONG(indexed, (&(tern_indexed){ PIECES, PIECE, local, PIECES, PIECE, remote }));
-    LONG(vector, (&(tern_vector){ PIECES, pieces, PIECES, extents }));
+    LONG(indexed, (&TERN_INDEXED(.local_count = PIECES, .local_len = PIECE, .local = local, .remote_count = PIECES,
+                                 .remote_len = PIECE, .remote = remote)));
+    LONG(vector, (&TERN_VECTOR(.local_count = PIECES, .local = pieces, .remote_count = PIECES, .remote = extents)));
     free(source);
     free(local);
     free(remote);

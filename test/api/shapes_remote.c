@@ -65,13 +65,10 @@ static void strided(size_t len)
 {
     int64_t      step = (int64_t)GIB - 4096;
     int          left = (right + 2 * (tern_size() - 1)) % tern_size();
-    tern_strided s = { .dims = 1,
-                       .element = len,
-                       .count = (size_t[]){ ELEMENTS },
-                       .local = local + (ELEMENTS - 1) * GIB + 4096,
-                       .local_stride = (ptrdiff_t[]){ -(ptrdiff_t)GIB },
-                       .remote = 5 * 4096,
-                       .remote_stride = (int64_t[]){ step } };
+    tern_strided s =
+        TERN_STRIDED(.dims = 1, .element = len, .count = (size_t[]){ ELEMENTS },
+                     .local = local + (ELEMENTS - 1) * GIB + 4096, .local_stride = (ptrdiff_t[]){ -(ptrdiff_t)GIB },
+                     .remote = 5 * 4096, .remote_stride = (int64_t[]){ step });
 
     for (uint64_t i = 0; i < ELEMENTS; i++)
         fill((unsigned char *)s.local - i * GIB, tern_rank(), i, len);
@@ -96,7 +93,8 @@ static void listed(void)
 {
     uint64_t     offset[200];
     void        *addr[200];
-    tern_indexed x = { 200, 8, addr, 200, 8, offset };
+    tern_indexed x = TERN_INDEXED(.local_count = 200, .local_len = 8, .local = addr, .remote_count = 200,
+                                  .remote_len = 8, .remote = offset);
     int          left = (right + 2 * (tern_size() - 1)) % tern_size();
 
     for (uint64_t i = 0; i < 200; i++) {

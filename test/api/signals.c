@@ -28,17 +28,17 @@ static tern_status give(tern_ctx *ctx, enum form form, tern_region *region, int 
                         size_t len, const tern_signal *signal)
 {
     tern_event  event = TERN_EVENT_INIT;
-    tern_opts   opts = { .flags = TERN_IMMEDIATE, .event = &event };
+    tern_opts   opts = TERN_OPTS(.flags = TERN_IMMEDIATE, .signal = signal, .event = &event);
     tern_status st;
 
     switch (form) {
     case BLOCKING: return tern_put_signal(ctx, region, to, offset, src, len, signal);
     case EVENT:
-        OK(tern_put_signal_nb(ctx, region, to, offset, src, len, signal, &event));
+        OK(tern_put_with(ctx, region, to, offset, src, len, &TERN_OPTS(.signal = signal, .event = &event)));
         return tern_event_wait(&event, TERN_FOREVER);
     case IMPLICIT: OK(tern_put_signal_nbi(ctx, region, to, offset, src, len, signal)); return tern_quiet(ctx);
     default:
-        while ((st = tern_put_signal_with(ctx, region, to, offset, src, len, signal, &opts)) == TERN_AGAIN)
+        while ((st = tern_put_with(ctx, region, to, offset, src, len, &opts)) == TERN_AGAIN)
             OK(tern_progress(ctx));
         return st == TERN_OK ? tern_event_wait(&event, TERN_FOREVER) : st;
     }
@@ -58,8 +58,9 @@ static void around(tern_ctx *ctx, enum job_kind kind)
     for (unsigned form = 0; form < FORMS; form++)
         for (size_t i = 0; i < LENGTHS; i++) {
             size_t            len = lengths[i];
-            const tern_signal set = { r.region, 0, ++round, TERN_SIGNAL_SET };
-            const tern_signal add = { r.region, 8, round, TERN_SIGNAL_ADD };
+            const tern_signal set =
+                TERN_SIGNAL(.region = r.region, .offset = 0, .value = ++round, .op = TERN_SIGNAL_SET);
+            const tern_signal add = TERN_SIGNAL(.region = r.region, .offset = 8, .value = round, .op = TERN_SIGNAL_ADD);
 
             job_fill(buffer, len, (unsigned)me, (unsigned)round);
             OK(give(ctx, form, r.region, right, 64, buffer, len, &set));
@@ -86,7 +87,7 @@ static void all_to_one(enum job_kind kind)
     job_region_make(&r, kind, 64 + ranks * 8);
     OK(tern_barrier(TERN_WORLD));
     for (uint64_t i = 1; i <= ROUNDS; i++) {
-        const tern_signal add = { r.region, 0, 1, TERN_SIGNAL_ADD };
+        const tern_signal add = TERN_SIGNAL(.region = r.region, .offset = 0, .value = 1, .op = TERN_SIGNAL_ADD);
 
         value = i;
         OK(tern_put_signal_nbi(TERN_WORLD, r.region, 0, 64 + (uint64_t)tern_rank() * 8, &value, sizeof(value), &add));
@@ -117,16 +118,17 @@ static void comparing(void)
     tern_signal    signal;
     int            me = tern_rank();
 
-    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, 64, NULL, &region));
     for (unsigned i = 0; i < 6; i++)
         for (int by = -1; by <= 1; by++) {
             bool holds = by < 0 ? expected[i].less : by == 0 ? expected[i].same : expected[i].more;
 
-            signal = (tern_signal){ region, 8, value + (uint64_t)(int64_t)by, TERN_SIGNAL_SET };
+            signal = TERN_SIGNAL(.region = region, .offset = 8, .value = value + (uint64_t)(int64_t)by,
+                                 .op = TERN_SIGNAL_SET);
             OK(tern_put_signal(TERN_WORLD, region, me, 0, NULL, 0, &signal));
             RETURNS(holds ? TERN_OK : TERN_PENDING,
                     tern_signal_test(TERN_WORLD, region, 8, expected[i].compare, value, NULL));
-            RETURNS(holds ? TERN_OK : TERN_ERR_TIMEOUT,
+            RETURNS(holds ? TERN_OK : TERN_PENDING,
                     tern_signal_wait(TERN_WORLD, region, 8, expected[i].compare, value, TERN_NOW, NULL));
         }
     OK(tern_barrier(TERN_WORLD));
@@ -141,10 +143,10 @@ static void refusals(void)
     uint64_t      seen = 1;
     int           me = tern_rank();
 
-    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &region));
-    good = bad = (tern_signal){ region, 0, 5, TERN_SIGNAL_SET };
+    OK(tern_region_create(TERN_WORLD, 64, NULL, &region));
+    good = bad = TERN_SIGNAL(.region = region, .offset = 0, .value = 5, .op = TERN_SIGNAL_SET);
     REFUSES(TERN_ERR_ARG, tern_put_signal(TERN_WORLD, region, me, 8, &byte, 1, NULL));
-    SAYS("tern_put_signal: the signal or its region is NULL");
+    SAYS("tern_put_signal: the signal is NULL");
     REFUSES(TERN_ERR_ARG, tern_put_signal(NULL, region, me, 8, &byte, 1, &good));
     REFUSES(TERN_ERR_ARG, tern_put_signal(TERN_WORLD, region, me, 8, NULL, 1, &good));
     SAYS("tern_put_signal: the local buffer is NULL");
@@ -165,11 +167,14 @@ static void refusals(void)
     bad.op = (tern_signal_op)2;
     REFUSES(TERN_ERR_ARG, tern_put_signal_nbi(TERN_WORLD, region, me, 8, &byte, 1, &bad));
     SAYS("a signal sets or adds; 2 is neither");
-    RETURNS(TERN_ERR_ARG,
-            tern_put_signal_with(TERN_WORLD, region, me, 8, &byte, 1, &good, &(tern_opts){ .flags = TERN_NOTIFY }));
-    SAYS("a signal does not notify");
-    REFUSES(TERN_ERR_ARG, tern_put_signal_nb(TERN_WORLD, region, me, 8, &byte, 1, &good, NULL));
-    SAYS("tern_put_signal: event is NULL");
+    REFUSES(TERN_ERR_ARG,
+            tern_put_with(TERN_WORLD, region, me, 8, &byte, 1, &TERN_OPTS(.flags = TERN_NOTIFY, .signal = &good)));
+    SAYS("opts->signal and TERN_NOTIFY exclude each other");
+    REFUSES(TERN_ERR_ARG,
+            tern_put_with(TERN_WORLD, region, me, 8, &byte, 1, &TERN_OPTS(.flags = TERN_WANT_EVENT, .signal = &good)));
+    SAYS("tern_put_with: event is NULL");
+    REFUSES(TERN_ERR_ARG, tern_get_with(TERN_WORLD, region, me, 8, &byte, 1, &TERN_OPTS(.signal = &good)));
+    SAYS("opts->signal is for puts");
     REFUSES(TERN_ERR_ARG, tern_signal_test(TERN_WORLD, region, 0, (tern_compare)6, 0, NULL));
     SAYS("tern_signal_test: 6 is no way to compare");
     REFUSES(TERN_ERR_ARG, tern_signal_test(TERN_WORLD, region, 4, TERN_EQ, 0, NULL));
@@ -230,7 +235,8 @@ static void asleep(enum job_kind kind)
     job_region_make(&words, kind, 64);
     answer = share_word();
     for (uint64_t round = 1; round <= 6 && me < 2 && tern_boot_same_node(&tern_job.boot, 1 - me); round++) {
-        const tern_signal signal = { words.region, 0, round, TERN_SIGNAL_SET };
+        const tern_signal signal =
+            TERN_SIGNAL(.region = words.region, .offset = 0, .value = round, .op = TERN_SIGNAL_SET);
 
         if (me == 1) {
             OK(tern_signal_wait(TERN_WORLD, words.region, 0, TERN_EQ, round, TERN_FOREVER, NULL));
@@ -259,7 +265,7 @@ int main(void)
         all_to_one(kind);
         asleep(kind);
     }
-    OK(tern_ctx_destroy(strict));
+    OK(tern_ctx_free(strict));
     comparing();
     refusals();
     OK(tern_finalize());

@@ -52,14 +52,10 @@ static void one_round(tern_region *region, int target, unsigned char *src, unsig
 static void one_strided(tern_region *region, int target, unsigned char *src, unsigned char *dst, unsigned round)
 {
     size_t count = job_chaos() ? 1 + round % 8 : round % 2 ? LARGE / 3 : 1 + round * 11; /* chaos holds each back */
-    tern_strided s = { .dims = 1,
-                       .element = 1,
-                       .count = &count,
-                       .local = src,
-                       .local_stride = &(ptrdiff_t){ 2 },
-                       .remote = place_of(tern_rank()),
-                       .remote_stride = &(int64_t){ 3 } };
-    tern_event   put, got;
+    tern_strided s =
+        TERN_STRIDED(.dims = 1, .element = 1, .count = &count, .local = src, .local_stride = &(ptrdiff_t){ 2 },
+                     .remote = place_of(tern_rank()), .remote_stride = &(int64_t){ 3 });
+    tern_event put, got;
 
     job_fill(src, 2 * count, (unsigned)tern_rank(), round);
     OK(tern_put_strided(TERN_WORLD, region, target, &s));
@@ -80,16 +76,16 @@ static void one_atomic(tern_atomic_domain *domain, tern_atomic_domain *any, tern
 {
     const uint64_t         one = 1;
     uint64_t               was = 0, then = 0;
-    const tern_atomic_args args = { TERN_ATOMIC_FADD, &one, NULL, &then };
+    const tern_atomic_args args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_FADD, .operand = &one, .result = &then);
     tern_event             event;
 
-    OK(tern_atomic_fadd_u64(TERN_WORLD, domain, region, target, 2048, 1, &was));
+    OK(tern_atomic_fadd(TERN_WORLD, domain, region, target, 2048, 1, &was));
     OK(tern_atomic_nb(TERN_WORLD, domain, region, target, 2048, &args, &event));
     OK(tern_event_wait(&event, TERN_FOREVER));
     CHECK(then > was && was >= *last);
-    OK(tern_fadd_u64(TERN_WORLD, region, target, 2048, 1, last));
+    OK(tern_fadd(TERN_WORLD, region, target, 2048, 1, last));
     CHECK(*last > then);
-    OK(tern_atomic_fadd_u64(TERN_WORLD, any, region, target, 2056, 1, &was)); /* the network may use its own */
+    OK(tern_atomic_fadd(TERN_WORLD, any, region, target, 2056, 1, &was)); /* the network may use its own */
 }
 
 static void one_notified(tern_region *region, int target, uint64_t round)
@@ -127,13 +123,13 @@ static void many_notified(tern_region *region, int target)
 
 static void find_many(const struct job_region *r, int source)
 {
-    tern_notice *notice;
-    uint64_t     seen = 0;
+    tern_request *request;
+    uint64_t      seen = 0;
 
-    OK(tern_notice_init(TERN_WORLD, r->region, source, 3, MANY, &notice));
-    OK(tern_notice_start(notice));
-    OK(tern_notice_wait(notice, TERN_FOREVER, NULL));
-    OK(tern_notice_free(notice));
+    OK(tern_notify_create(TERN_WORLD, r->region, source, 3, MANY, &request));
+    OK(tern_request_start(request));
+    OK(tern_request_wait(&request, TERN_FOREVER, NULL));
+    OK(tern_request_free(&request));
     OK(tern_get_u64(TERN_WORLD, r->region, tern_rank(), 3584 + (uint64_t)source * 8, &seen));
     SAME(seen, 1);
 }

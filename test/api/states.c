@@ -22,8 +22,8 @@ static void outside(void)
     CHECK(tern_error_detail()[0] != '\0');
     RETURNS(TERN_ERR_STATE, tern_ctx_create(NULL, TERN_RELAXED, &ctx));
     CHECK(ctx == NULL);
-    RETURNS(TERN_ERR_ARG, tern_ctx_destroy(NULL));
-    RETURNS(TERN_ERR_STATE, tern_region_alloc(TERN_WORLD, 4096, NULL, &region));
+    RETURNS(TERN_ERR_ARG, tern_ctx_free(NULL));
+    RETURNS(TERN_ERR_STATE, tern_region_create(TERN_WORLD, 4096, NULL, &region));
     RETURNS(TERN_ERR_STATE, tern_region_register(TERN_WORLD, &value, sizeof(value), &region));
     RETURNS(TERN_ERR_STATE, tern_region_free(NULL));
     CHECK(region == NULL);
@@ -82,7 +82,7 @@ static void leave_things_open(void)
     tern_event           event;
     int                  right = (tern_rank() + 1) % tern_size();
 
-    OK(tern_region_alloc(TERN_WORLD, 12345, NULL, &allocated));
+    OK(tern_region_create(TERN_WORLD, 12345, NULL, &allocated));
     OK(tern_region_register(TERN_WORLD, memory, sizeof(memory), &registered));
     OK(tern_ctx_create(tern_team_world(), TERN_STRICT, &ctx));
     OK(tern_put_nbi(TERN_WORLD, registered, right, 0, source, sizeof(source)));

@@ -34,7 +34,7 @@ static void order(tern_ctx *ctx)
 static void producer(tern_ctx *ctx, tern_region *slow, tern_region *fast, int to, uint64_t rounds)
 {
     const uint64_t   one = 1;
-    tern_atomic_args add = { .op = TERN_ATOMIC_ADD, .operand = &one };
+    tern_atomic_args add = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_ADD, .operand = &one);
     uint64_t        *data = job_new(LONG);
     tern_event       event;
     uint64_t         got = 0;
@@ -102,7 +102,7 @@ int main(void)
         OK(tern_barrier(TERN_WORLD));
     }
     OK(tern_atomic_domain_free(adding));
-    OK(tern_ctx_destroy(strict));
+    OK(tern_ctx_free(strict));
     job_region_drop(&slow);
     job_region_drop(&fast);
     OK(tern_finalize());

@@ -70,8 +70,8 @@ static void contexts(void)
     RETURNS(TERN_ERR_ARG, tern_ctx_create(tern_team_world(), (tern_order)2, &ctx));
     RETURNS(TERN_ERR_ARG, tern_ctx_create(tern_team_world(), (tern_order)-1, &ctx));
     CHECK(ctx == NULL);
-    RETURNS(TERN_ERR_ARG, tern_ctx_destroy(NULL));
-    RETURNS(TERN_ERR_ARG, tern_ctx_destroy(TERN_WORLD));
+    RETURNS(TERN_ERR_ARG, tern_ctx_free(NULL));
+    RETURNS(TERN_ERR_ARG, tern_ctx_free(TERN_WORLD));
     RETURNS(TERN_ERR_ARG, tern_ctx_set_timeout(NULL, 1));
     RETURNS(TERN_ERR_ARG, tern_ctx_set_timeout(TERN_WORLD, none / none));
     for (int i = 0; i < 100; i++) {
@@ -83,7 +83,7 @@ static void contexts(void)
     }
     OK(tern_barrier(many[0])); /* with a limit of 1e300 seconds */
     for (int i = 0; i < 100; i++)
-        OK(tern_ctx_destroy(many[(i * 37) % 100])); /* in another order */
+        OK(tern_ctx_free(many[(i * 37) % 100])); /* in another order */
 }
 
 /* Each rank counts up in its own part, without any other synchronization. */
@@ -170,7 +170,7 @@ static void different_calls(tern_ctx *ctx)
         if (me == odd)
             RETURNS(TERN_ERR_ARG, tern_allgather(ctx, &byte, 1, all));
         else
-            RETURNS(TERN_ERR_ARG, tern_region_alloc(ctx, 4096, NULL, &region));
+            RETURNS(TERN_ERR_ARG, tern_region_create(ctx, 4096, NULL, &region));
         SAYS("same collective calls");
         CHECK(region == NULL);
         gather(ctx, 100, (unsigned)odd, true);
@@ -200,8 +200,8 @@ int main(void)
     mismatches(TERN_WORLD);
     mismatches(node);
     different_calls(TERN_WORLD);
-    OK(tern_ctx_destroy(node));
-    OK(tern_ctx_destroy(strict));
+    OK(tern_ctx_free(node));
+    OK(tern_ctx_free(strict));
     OK(tern_finalize());
     return 0;
 }

@@ -84,7 +84,7 @@ static void lengths(void)
 static void truncated(void)
 {
     size_t            room = MOST / 2 + 100;
-    tern_message_info info;
+    tern_request_info info;
 
     if (sends()) {
         fill(buffer, MOST, 3);
@@ -229,7 +229,7 @@ static void both_ways(bool stores)
         done = either(mine);
     }
     CHECK(done || !stores);
-    OK(tern_request_cancel(&never));
+    OK(tern_request_cancel(&never, NULL));
     free(spare);
 }
 
@@ -251,8 +251,8 @@ int main(void)
     OK(tern_init());
     me = tern_rank();
     other = me ^ 1;
-    OK(tern_region_alloc(TERN_WORLD, sizeof(uint64_t), NULL, &region));
-    OK(tern_region_alloc(TERN_WORLD, MOST + GUARD, NULL, &ground));
+    OK(tern_region_create(TERN_WORLD, sizeof(uint64_t), NULL, &region));
+    OK(tern_region_create(TERN_WORLD, MOST + GUARD, NULL, &ground));
     buffer = private = job_new(MOST + GUARD);
     stores = may_store();
     if (other < tern_size()) {

@@ -1,6 +1,6 @@
 /* tagged_destroy.c: contexts that are destroyed while their messages are outstanding.
  *
- * Promise: tern_ctx_destroy returns when every send of the context has left and every matched receive has its data: no
+ * Promise: tern_ctx_free returns when every send of the context has left and every matched receive has its data: no
  * message is lost, and no buffer is read or written afterwards. Receives without a message are given up, and their
  * messages go to other receives. A message that a matched probe has found must be received first. After a time limit
  * the context is unchanged. tern_quiet waits for none of this. A receive that has no message when its rank calls
@@ -43,7 +43,7 @@ static void reuse(size_t len)
 
 static void receive(int64_t tag, size_t len, unsigned when)
 {
-    tern_message_info info;
+    tern_request_info info;
 
     memset(data, 0, len);
     OK(tern_recv(TERN_WORLD, 0, tag, data, len, &info));
@@ -67,7 +67,7 @@ static void queued(void)
     OK(tern_barrier(TERN_WORLD));
     for (unsigned i = 0; tern_rank() == 1 && i < MANY; i++)
         receive(QUEUED, SMALL, i);
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
     reuse((size_t)MANY * SMALL);
 }
 
@@ -88,7 +88,7 @@ static void offered(void)
         receive(LONGS, LONG, 1);
         receive(SYNC, 8, 1);
     }
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
     reuse(LONG);
 }
 
@@ -115,7 +115,7 @@ static void matched(void)
 
         OK(tern_recv(TERN_WORLD, 0, BEHIND, behind, sizeof(behind), NULL));
     }
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
     if (tern_rank() == 1)
         HOLDS(data, LONG, 0, 2);
 }
@@ -129,7 +129,7 @@ static void unmatched(void)
 
     if (tern_rank() == 1)
         OK(tern_irecv(ctx, TERN_ANY_SOURCE, UNMATCHED, given_up, sizeof(given_up), &request));
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
     OK(tern_barrier(TERN_WORLD));
     if (tern_rank() == 0) {
         job_fill(data, 8, 0, 3);
@@ -152,12 +152,12 @@ static void probed(void)
     }
     if (tern_rank() == 1) {
         OK(tern_mprobe(ctx, 0, PROBED, TERN_FOREVER, &message, NULL));
-        REFUSES(TERN_ERR_STATE, tern_ctx_destroy(ctx));
+        REFUSES(TERN_ERR_STATE, tern_ctx_free(ctx));
         SAYS("tern_mrecv");
         OK(tern_mrecv(&message, data, 8, NULL));
         HOLDS(data, 8, 0, 4);
     }
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
 }
 
 /* Rank 1 receives after the time limit. */
@@ -170,7 +170,7 @@ static void limited(void)
         job_fill(data, LONG, 0, 5);
         OK(tern_isend(ctx, 1, LIMITED, data, LONG, &request));
         OK(tern_ctx_set_timeout(ctx, 0.05));
-        REFUSES(TERN_ERR_TIMEOUT, tern_ctx_destroy(ctx));
+        REFUSES(TERN_ERR_TIMEOUT, tern_ctx_free(ctx));
         SAYS("rank 1");
         OK(tern_ctx_set_timeout(ctx, 0));
     }
@@ -179,7 +179,7 @@ static void limited(void)
         OK(tern_request_wait(&request, tern_deadline_in(60), NULL)); /* it is still the program's */
     if (tern_rank() == 1)
         receive(LIMITED, LONG, 5);
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
 }
 
 /* ---- several threads, so that one delivers messages for another ---- */
@@ -197,7 +197,7 @@ static void send_rounds(unsigned char *mine, int64_t thread)
         job_fill(mine, lens[LENS - 1], 0, round);
         for (unsigned i = 0; i < LENS; i++)
             OK(tern_isend(ctx, 1, OF_THREADS + thread, mine, lens[i], &request));
-        OK(tern_ctx_destroy(ctx));
+        OK(tern_ctx_free(ctx));
         memset(mine, 0xee, lens[LENS - 1]);
     }
 }
@@ -216,9 +216,9 @@ static void receive_rounds(unsigned char *mine, int64_t thread)
         }
         OK(tern_probe(probes, 0, OF_THREADS + thread, TERN_FOREVER, NULL)); /* the receive has its message */
         OK(tern_irecv(ctx, 0, OF_THREADS + thread, mine, lens[LENS - 1], &request));
-        OK(tern_ctx_destroy(ctx));
+        OK(tern_ctx_free(ctx));
         HOLDS(mine, lens[LENS - 1], 0, round);
-        OK(tern_ctx_destroy(probes));
+        OK(tern_ctx_free(probes));
     }
 }
 

@@ -44,12 +44,12 @@ static void ask(size_t size, unsigned want)
 
     OK(tern_irecv(TERN_WORLD, TERN_ANY_SOURCE, 2, data, size, &recv));
     SAME(helped(), want);
-    OK(tern_request_cancel(&recv));
+    OK(tern_request_cancel(&recv, NULL));
     SAME(helped(), 0);
-    OK(tern_recv_init(TERN_WORLD, 0, 2, data, size, &persistent));
+    OK(tern_recv_create(TERN_WORLD, 0, 2, data, size, &persistent));
     OK(tern_request_start(persistent));
     SAME(helped(), want);
-    OK(tern_request_cancel(&persistent));
+    OK(tern_request_cancel(&persistent, NULL));
     SAME(helped(), 0);
     OK(tern_request_free(&persistent));
 }

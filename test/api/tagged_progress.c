@@ -51,7 +51,7 @@ static void start(int rank, unsigned round, tern_request **recv)
     unsigned char *to = data + (size_t)(rank - 1) * LEN;
 
     if (round == 0) {
-        OK(tern_recv_init(TERN_WORLD, rank, 7, to, LEN, recv));
+        OK(tern_recv_create(TERN_WORLD, rank, 7, to, LEN, recv));
         OK(tern_request_start(*recv));
     } else if (round == 1) {
         tern_message *message;
@@ -80,7 +80,7 @@ static void receive(unsigned round, bool first)
     for (int rank = 1; rank <= others; rank++)
         look_at(rank, round + 1);
     for (int rank = 1; rank <= others; rank++) {
-        tern_message_info info;
+        tern_request_info info;
 
         OK(tern_request_wait(&recv[rank - 1], TERN_FOREVER, &info));
         CHECK(info.source == rank && info.tag == 7 && info.len == LEN);
@@ -117,7 +117,7 @@ static void wait_for_great(unsigned round)
     OK(tern_request_wait(&recv, TERN_FOREVER, NULL));
     CHECK(tern_clock() - begun < 20000000000); /* it did not sleep until a stall report was due */
     CHECK(data[0] == round + 1 && data[GREAT - 1] == round + 2);
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
     write_word(1, 0, ROUNDS + round + 1);
 }
 
@@ -133,7 +133,7 @@ int main(void)
 {
     OK(tern_init());
     data = job_new(GREAT);
-    OK(tern_region_alloc(TERN_WORLD, 8 * sizeof(uint64_t), NULL, &words));
+    OK(tern_region_create(TERN_WORLD, 8 * sizeof(uint64_t), NULL, &words));
     mine = tern_region_ptr(words, tern_rank());
     OK(tern_barrier(TERN_WORLD));
     for (unsigned round = 0; round < ROUNDS; round++) {

@@ -50,14 +50,14 @@ static void *take_in(void *arg)
 
     (void)arg;
     OK(tern_recv(ctx, peer, 2, &last, 1, NULL));
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
     return NULL;
 }
 
 static void cancel_receives(void)
 {
     static uint64_t   data[4096];
-    tern_message_info info;
+    tern_request_info info;
     unsigned          cancelled = 0;
 
     for (uint64_t i = 0; i < MESSAGES;) {
@@ -67,7 +67,7 @@ static void cancel_receives(void)
         OK(tern_irecv(TERN_WORLD, i % 3 ? peer : TERN_ANY_SOURCE, 1, data, sizeof(data), &recv));
         for (unsigned looks = (unsigned)(i + cancelled) % 4; looks > 0; looks--)
             OK(tern_progress(TERN_WORLD));
-        if (tern_request_cancel(&recv) == TERN_OK) {
+        if (tern_request_cancel(&recv, NULL) == TERN_OK) {
             CHECK(recv == NULL && data[0] == UINT64_MAX);
             cancelled++;
             continue;
@@ -99,7 +99,7 @@ static void cancelled_sends(void)
     static tern_request *send[SENDS];
     static uint64_t      number[SENDS][128];
     uint64_t             got[128], before = 0, sent = 0;
-    tern_message_info    info;
+    tern_request_info    info;
 
     if (tern_rank() == 1) {
         for (uint64_t i = 0; i < SENDS; i++) {
@@ -108,7 +108,7 @@ static void cancelled_sends(void)
                      : tern_issend(TERN_WORLD, peer, 3, number[i], sizeof(number[i]), &send[i]));
         }
         for (uint64_t i = 0; i < SENDS; i += 2)
-            if (tern_request_cancel(&send[i]) == TERN_OK)
+            if (tern_request_cancel(&send[i], NULL) == TERN_OK)
                 CHECK(send[i] == NULL);
         for (uint64_t i = 0; i < SENDS; i++)
             sent += send[i] != NULL;
@@ -136,7 +136,7 @@ static void *wait_behind(void *arg)
     (void)arg;
     OK(tern_recv(ctx, peer, 6, &got, sizeof(got), NULL));
     SAME(got, 66);
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
     return NULL;
 }
 

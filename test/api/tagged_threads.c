@@ -27,7 +27,7 @@ static void *exchange(void *arg)
     int               me = tern_rank(), right = (me + 1) % tern_size(), left = (me + tern_size() - 1) % tern_size();
     unsigned char    *out = job_new(LONGEST), *in = job_new(LONGEST);
     tern_request     *requests[2];
-    tern_message_info info[2];
+    tern_request_info info[2];
     tern_ctx         *ctx;
 
     OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &ctx));
@@ -44,7 +44,7 @@ static void *exchange(void *arg)
         for (size_t i = 0; i < len; i++)
             CHECK(in[i] == byte_of(left, thread, round, i));
     }
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
     free(out);
     free(in);
     return NULL;

@@ -69,7 +69,7 @@ static void *mover(void *arg)
                        &ctx));
     for (unsigned round = 0; round < (JOB_SANITIZED ? 20 : 100); round++)
         one_round(ctx, w, round, src, dst);
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
     free(src);
     free(dst);
     return NULL;
@@ -88,7 +88,7 @@ static void *maker(void *arg)
     OK(tern_ctx_create(team, TERN_RELAXED, &ctx));
     for (unsigned round = 0; round < (JOB_SANITIZED ? 10 : 60); round++) {
         OK(tern_region_register(ctx, memory, 10000, &a)); /* the first of them may start the helper thread */
-        OK(tern_region_alloc(ctx, 5000, NULL, &b));
+        OK(tern_region_create(ctx, 5000, NULL, &b));
         OK(tern_put_u64(ctx, a, (job_me(ctx) + 1) % job_ranks(ctx), 8, round));
         OK(tern_put_u64(ctx, b, (job_me(ctx) + 1) % job_ranks(ctx), 8, round));
         OK(tern_barrier(ctx));
@@ -99,7 +99,7 @@ static void *maker(void *arg)
         OK(tern_region_free(a));
         OK(tern_region_free(b));
     }
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
     free(memory);
     return NULL;
 }
@@ -116,7 +116,7 @@ static void *intruder(void *arg)
         st = tern_barrier(ctx);
     while (st == TERN_ERR_STATE && !*w->stop);
     CHECK(st == TERN_OK || *w->stop);
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
     return NULL;
 }
 

@@ -55,7 +55,7 @@ static void late_barrier(tern_region *region, uint64_t round)
         while (!strstr(tern_error_detail(), has_nodes() ? "waits for rank" : text));
         RETURNS(TERN_ERR_STATE, tern_allgather(ctx, &byte, 1, all));
         SAYS("tern_barrier");
-        RETURNS(TERN_ERR_STATE, tern_region_alloc(ctx, 4096, NULL, &(tern_region *){ NULL }));
+        RETURNS(TERN_ERR_STATE, tern_region_create(ctx, 4096, NULL, &(tern_region *){ NULL }));
         OK(tern_ctx_set_timeout(ctx, 0));
         OK(tern_put_u64(ctx, region, last, 4088, round)); /* the late rank can be reached */
         OK(tern_get_u64(ctx, region, last, 4088, &got));
@@ -63,7 +63,7 @@ static void late_barrier(tern_region *region, uint64_t round)
         OK(tern_put_u64(TERN_WORLD, region, last, 8 * (uint64_t)tern_rank(), round));
         OK(tern_barrier(TERN_WORLD)); /* of any context of the team */
     }
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
 }
 
 /* The last rank of the node never makes the call; the node team is no longer usable, but the world is. */
@@ -81,9 +81,9 @@ static void broken_team(tern_region *region)
         if (tern_rank() % 2)
             RETURNS(TERN_ERR_TIMEOUT, tern_allgather(ctx, &byte, 1, all));
         else
-            RETURNS(TERN_ERR_TIMEOUT, tern_region_alloc(ctx, 4096, NULL, &none));
+            RETURNS(TERN_ERR_TIMEOUT, tern_region_create(ctx, 4096, NULL, &none));
         SAYS("gave up");
-        RETURNS(TERN_ERR_STATE, tern_region_alloc(ctx, 4096, NULL, &none));
+        RETURNS(TERN_ERR_STATE, tern_region_create(ctx, 4096, NULL, &none));
         RETURNS(TERN_ERR_STATE, tern_region_register(ctx, all, sizeof(all), &none));
         RETURNS(TERN_ERR_STATE, tern_allgather(ctx, &byte, 1, all));
         RETURNS(TERN_ERR_STATE, tern_barrier(ctx));
@@ -92,7 +92,7 @@ static void broken_team(tern_region *region)
         OK(tern_ctx_set_timeout(ctx, 0));
         OK(tern_put_u64(ctx, region, last, 0, 1));
         OK(tern_quiet(ctx));
-        OK(tern_ctx_destroy(ctx));
+        OK(tern_ctx_free(ctx));
     }
     OK(tern_barrier(TERN_WORLD));
 }

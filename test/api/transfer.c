@@ -22,12 +22,12 @@ static void put(tern_ctx *ctx, enum form form, tern_region *region, int rank, ui
                 size_t len)
 {
     tern_event event = TERN_EVENT_INIT, near = TERN_EVENT_INIT;
-    tern_opts  opts = { .flags = 0, .local = &near, .event = &event };
+    tern_opts  opts = TERN_OPTS(.flags = 0, .local = &near, .event = &event);
 
     switch (form) {
     case BLOCKING: OK(tern_put(ctx, region, rank, offset, src, len)); break;
     case POINTER: OK(put_pointer(ctx, region, rank, offset, src, len)); break;
-    case FAR: OK(tern_put_far(ctx, region, rank, offset, src, len)); break;
+    case FAR: OK(tern_inline_put(ctx, region, rank, offset, src, len, "tern_put")); break;
     case NB:
         OK(tern_put_nb(ctx, region, rank, offset, src, len, &event));
         OK(tern_event_wait(&event, TERN_FOREVER));
@@ -52,13 +52,13 @@ static void get(tern_ctx *ctx, enum form form, tern_region *region, int rank, ui
                 size_t len)
 {
     tern_event  event = TERN_EVENT_INIT, near = TERN_EVENT_INIT;
-    tern_opts   opts = { .flags = TERN_WANT_EVENT, .local = &near, .event = &event };
+    tern_opts   opts = TERN_OPTS(.flags = TERN_WANT_EVENT, .local = &near, .event = &event);
     tern_status st;
 
     switch (form) {
     case BLOCKING: OK(tern_get(ctx, region, rank, offset, dst, len)); break;
     case POINTER: OK(get_pointer(ctx, region, rank, offset, dst, len)); break;
-    case FAR: OK(tern_get_far(ctx, region, rank, offset, dst, len)); break;
+    case FAR: OK(tern_inline_get(ctx, region, rank, offset, dst, len, "tern_get")); break;
     case NB:
         OK(tern_get_nb(ctx, region, rank, offset, dst, len, &event));
         while ((st = tern_event_test(&event)) == TERN_PENDING)
@@ -252,7 +252,7 @@ int main(void)
         values_u64(r.region, r.mine);
         constant_lengths(r.region, r.mine);
         overlaps(r.region, r.mine);
-        OK(tern_ctx_destroy(strict));
+        OK(tern_ctx_free(strict));
         job_region_drop(&r);
     }
     OK(tern_finalize());

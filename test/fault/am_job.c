@@ -32,7 +32,7 @@ static void on_count(const tern_am_event *event, void *user)
 static void on_echo(const tern_am_event *event, void *user)
 {
     (void)user;
-    EXPECT(TERN_OK, tern_am_reply(event->token, &(tern_am){ .handler = ANSWER }));
+    EXPECT(TERN_OK, tern_am_reply(event->token, &TERN_AM(.handler = ANSWER)));
 }
 
 static void on_answer(const tern_am_event *event, void *user)
@@ -65,7 +65,7 @@ static void go_on(int dead)
             }
     EXPECT(TERN_OK, tern_wait_until(TERN_WORLD, answered, &want, tern_deadline_in(20)));
     EXPECT(TERN_ERR_PEER, tern_am_short(TERN_WORLD, dead, ECHO, NULL, 0));
-    EXPECT(TERN_ERR_PEER, tern_am_prepare(TERN_WORLD, dead, &(tern_am_wish){ .kind = TERN_AM_MEDIUM, .max = 8 },
+    EXPECT(TERN_ERR_PEER, tern_am_prepare(TERN_WORLD, dead, &TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .max = 8),
                                           &(tern_am_prepared){ .len = 0 }));
 }
 
@@ -98,12 +98,12 @@ static void run_sender(void)
  * and wait for room. */
 static void run_receiver(void)
 {
-    tern_am           am = { .kind = TERN_AM_MEDIUM, .handler = COUNT, .payload = data, .len = sizeof(data) };
+    tern_am           am = TERN_AM(.kind = TERN_AM_MEDIUM, .handler = COUNT, .payload = data, .len = sizeof(data));
     tern_region      *stuck;
     _Atomic uint64_t *who;
     tern_status       st;
 
-    EXPECT(TERN_OK, tern_region_alloc(TERN_WORLD, 64 * sizeof(*who), NULL, &stuck));
+    EXPECT(TERN_OK, tern_region_create(TERN_WORLD, 64 * sizeof(*who), NULL, &stuck));
     who = tern_region_ptr(stuck, me);
     if (me == 1) {
         atomic_store(&who[me], 1);
@@ -141,7 +141,7 @@ static void run_prepared(void)
 
     if (me == 0) {
         EXPECT(TERN_OK, tern_ctx_set_timeout(TERN_WORLD, 2.5));
-        EXPECT(TERN_OK, tern_am_prepare(TERN_WORLD, 1, &(tern_am_wish){ .kind = TERN_AM_MEDIUM, .max = 8 }, &out));
+        EXPECT(TERN_OK, tern_am_prepare(TERN_WORLD, 1, &TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .max = 8), &out));
         while (st == TERN_OK)
             st = tern_am_short(TERN_WORLD, 1, COUNT, NULL, 0);
         EXPECT(TERN_ERR_TIMEOUT, st); /* the queue is full behind the prepared message */

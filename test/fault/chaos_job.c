@@ -49,7 +49,7 @@ static unsigned work(unsigned rounds)
     tern_region *region;
     unsigned     at = 0;
 
-    if (!worked(tern_region_alloc(TERN_WORLD, 2 * LEN, NULL, &region)))
+    if (!worked(tern_region_create(TERN_WORLD, 2 * LEN, NULL, &region)))
         return at;
     for (bool goes_on = true; goes_on && at < rounds;) {
         exchange(region, ++at);

@@ -126,9 +126,9 @@ static void run_compute(const char *path)
     me = tern_rank();
     size = tern_size();
     memory = malloc(bytes);
-    OK(tern_region_alloc(TERN_WORLD, 4096, NULL, &flag));
+    OK(tern_region_create(TERN_WORLD, 4096, NULL, &flag));
     if (strcmp(path, "shm") == 0)
-        OK(tern_region_alloc(TERN_WORLD, bytes, NULL, &region));
+        OK(tern_region_create(TERN_WORLD, bytes, NULL, &region));
     else
         OK(tern_region_register(TERN_WORLD, memory, bytes, &region));
     stop = tern_region_ptr(flag, me);
@@ -214,7 +214,7 @@ static void run_remap(const char *path)
     OK(tern_init());
     me = tern_rank();
     OK(tern_region_register(TERN_WORLD, memory, bytes, &region));
-    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &flag));
+    OK(tern_region_create(TERN_WORLD, 64, NULL, &flag));
     stop = tern_region_ptr(flag, me);
     CHECK(me != 0 || strcmp(tern_region_path(region, 1), path) == 0);
     OK(tern_barrier(TERN_WORLD));

@@ -45,14 +45,10 @@ static uint64_t place(void)
 static tern_status touch_pieces(int rank, unsigned round)
 {
     size_t       count = LARGE / 16;
-    tern_strided s = { .dims = 1,
-                       .element = 8,
-                       .count = &count,
-                       .local = out,
-                       .local_stride = &(ptrdiff_t){ 8 },
-                       .remote = place(),
-                       .remote_stride = &(int64_t){ 16 } };
-    tern_status  st = tern_put_strided(TERN_WORLD, region, rank, &s);
+    tern_strided s =
+        TERN_STRIDED(.dims = 1, .element = 8, .count = &count, .local = out, .local_stride = &(ptrdiff_t){ 8 },
+                     .remote = place(), .remote_stride = &(int64_t){ 16 });
+    tern_status st = tern_put_strided(TERN_WORLD, region, rank, &s);
 
     if (st != TERN_OK)
         return st;
@@ -181,7 +177,7 @@ int main(int argc, char **argv)
     me = tern_rank();
     size = tern_size();
     first = atoi(argv[2]);
-    OK(tern_region_alloc(TERN_WORLD, (uint64_t)size * LARGE, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, (uint64_t)size * LARGE, NULL, &region));
     OK(tern_barrier(TERN_WORLD));
     if (is_victim(me)) {
         await_healed();

@@ -16,7 +16,7 @@ static void run_memory(void)
     tern_region *region;
     uint64_t     before = job_arena_bytes();
 
-    EXPECT(TERN_OK, tern_region_alloc(TERN_WORLD, PART, NULL, &region));
+    EXPECT(TERN_OK, tern_region_create(TERN_WORLD, PART, NULL, &region));
     if (tern_rank() == 1)
         raise(SIGKILL);
     while (tern_peer_check(1) == TERN_OK)

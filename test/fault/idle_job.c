@@ -37,7 +37,7 @@ int main(void)
 
     OK(tern_am_register(HELLO, on_hello, NULL));
     OK(tern_init());
-    OK(tern_region_alloc(TERN_WORLD, sizeof(data), NULL, &region));
+    OK(tern_region_create(TERN_WORLD, sizeof(data), NULL, &region));
     for (int rank = 0; rank < tern_size(); rank++)
         OK(tern_put(TERN_WORLD, region, rank, 0, data, sizeof(data)));
     greet_all();

@@ -35,7 +35,7 @@ static void slot_make(struct slot *slot, uint64_t *common)
     uint64_t bytes = (uint64_t)size * PART + draw(common) % (4u << 20);
 
     if (draw(common) % 2) {
-        OK(tern_region_alloc(TERN_WORLD, bytes, NULL, &slot->region));
+        OK(tern_region_create(TERN_WORLD, bytes, NULL, &slot->region));
         return;
     }
     slot->memory = malloc(bytes);
@@ -124,7 +124,7 @@ static void end(const char *how, int rank)
 {
     tern_region *region;
 
-    OK(tern_region_alloc(TERN_WORLD, 1 << 20, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, 1 << 20, NULL, &region));
     if (me == rank)
         end_by(how);
     OK(tern_barrier(TERN_WORLD));

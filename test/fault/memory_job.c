@@ -117,7 +117,7 @@ static const char *name_of(tern_status st)
 
 static tern_status make(const char *kind, uint64_t bytes, const char *path, tern_region **region)
 {
-    tern_region_opts opts = { TERN_MEMORY_HOST, NULL };
+    tern_region_opts opts = TERN_REGION_OPTS(.memory = TERN_MEMORY_HOST);
 
     if (strcmp(kind, "register") == 0) {
         if (!(memory = malloc(bytes)))
@@ -127,8 +127,8 @@ static tern_status make(const char *kind, uint64_t bytes, const char *path, tern
     if (strcmp(kind, "huge") == 0)
         opts.memory = TERN_MEMORY_HUGE;
     if (strcmp(kind, "file") == 0)
-        opts = (tern_region_opts){ TERN_MEMORY_FILE, path };
-    return tern_region_alloc(TERN_WORLD, bytes, &opts, region);
+        opts = TERN_REGION_OPTS(.memory = TERN_MEMORY_FILE, .path = path);
+    return tern_region_create(TERN_WORLD, bytes, &opts, region);
 }
 
 static void run(const char *kind, uint64_t bytes, const char *path)
@@ -148,7 +148,7 @@ static void run(const char *kind, uint64_t bytes, const char *path)
         free(memory);
     if (st < 0 && region)
         _exit(6); /* outputs are touched only on success */
-    if (tern_region_alloc(TERN_WORLD, 65536, NULL, &small) == TERN_OK) {
+    if (tern_region_create(TERN_WORLD, 65536, NULL, &small) == TERN_OK) {
         use(small, 65536);
         printf("%d: small works\n", me);
     } else {

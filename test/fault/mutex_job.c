@@ -141,11 +141,11 @@ static void home(void)
 static void adding(void)
 {
     static int64_t       one[TERN_ACC_LOCKS * TERN_ACC_BLOCK / 8];
-    const tern_scale     plain = { TERN_INT64, NULL };
+    const tern_acc_args  plain = TERN_ACC_ARGS(.type = TERN_INT64);
     tern_region         *area;
     struct tern_segment *segment = tern_job.boot.segment;
 
-    OK(tern_region_alloc(TERN_WORLD, sizeof(one), NULL, &area));
+    OK(tern_region_create(TERN_WORLD, sizeof(one), NULL, &area));
     memset(tern_region_ptr(area, me), 0, sizeof(one));
     for (size_t i = 0; i < sizeof(one) / sizeof(*one); i++)
         one[i] = 1;
@@ -160,7 +160,7 @@ static void adding(void)
     for (uint64_t held = 0; held == 0;)
         OK(tern_get_u64(TERN_WORLD, words, 0, 8, &held));
     EXPECT(TERN_OK, tern_acc(TERN_WORLD, area, 0, 0, one, sizeof(one), &plain));
-    EXPECT(TERN_OK, tern_acc_nbi(TERN_WORLD, area, 0, 0, one, sizeof(one), &plain));
+    EXPECT(TERN_OK, tern_acc_with(TERN_WORLD, area, 0, 0, one, sizeof(one), &TERN_OPTS(.acc = &plain)));
     EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
     EXPECT(TERN_OK, tern_put_u64(TERN_WORLD, words, 0, 16 + 8 * (uint64_t)me, 1));
     for (int rank = 0; me == 0 && rank < size; rank++)
@@ -185,22 +185,25 @@ static int64_t             summands[LONG / 8];
 static tern_status add_one(int rank, int form)
 {
     const uint64_t         at = LONG * (uint64_t)me, one = 1;
-    const tern_scale       plain = { TERN_INT64, NULL };
+    const tern_acc_args    plain = TERN_ACC_ARGS(.type = TERN_INT64);
     uint64_t               was = 1;
-    const tern_atomic_args args = { TERN_ATOMIC_FADD, &one, NULL, &was };
+    const tern_atomic_args args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_FADD, .operand = &one, .result = &was);
     tern_event             event = TERN_EVENT_INIT;
     tern_status            st;
 
     switch (form) {
-    case 0: return tern_atomic_fadd_u64(TERN_WORLD, domain, sums, rank, at, 1, &was);
-    case 1: return tern_fadd_u64(TERN_WORLD, sums, rank, at, 1, &was);
+    case 0: return tern_atomic_fadd(TERN_WORLD, domain, sums, rank, at, 1, &was);
+    case 1: return tern_fadd(TERN_WORLD, sums, rank, at, 1, &was);
     case 2: return tern_atomic(TERN_WORLD, domain, sums, rank, at, &args);
     case 3: st = tern_atomic_nb(TERN_WORLD, domain, sums, rank, at, &args, &event); break;
     case 4:
         st = tern_atomic_nbi(TERN_WORLD, domain, sums, rank, at, &args);
         return st < 0 ? st : tern_quiet(TERN_WORLD);
     case 5: return tern_acc(TERN_WORLD, sums, rank, at, summands, sizeof(*summands), &plain);
-    case 6: st = tern_acc_nb(TERN_WORLD, sums, rank, at, summands, sizeof(summands), &plain, &event); break;
+    case 6:
+        st = tern_acc_with(TERN_WORLD, sums, rank, at, summands, sizeof(summands),
+                           &TERN_OPTS(.acc = &plain, .event = &event));
+        break;
     default: return tern_get_acc(TERN_WORLD, sums, rank, at, &was, sizeof(was), &plain);
     }
     return st < 0 ? st : tern_event_wait(&event, TERN_FOREVER);
@@ -214,7 +217,7 @@ static void target(void)
 
     for (size_t i = 0; i < LONG / 8; i++)
         summands[i] = 1;
-    OK(tern_region_alloc(TERN_WORLD, (uint64_t)size * LONG, NULL, &sums));
+    OK(tern_region_create(TERN_WORLD, (uint64_t)size * LONG, NULL, &sums));
     memset(tern_region_ptr(sums, me), 0, (size_t)size * LONG);
     OK(tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, TERN_ATOMIC_FADD, TERN_ATOMIC_LOADS | TERN_ATOMIC_STORES,
                                  &domain));
@@ -246,7 +249,7 @@ int main(int argc, char **argv)
     OK(tern_init());
     me = tern_rank();
     size = tern_size();
-    OK(tern_region_alloc(TERN_WORLD, 1024, NULL, &words));
+    OK(tern_region_create(TERN_WORLD, 1024, NULL, &words));
     memset(tern_region_ptr(words, me), 0, 1024);
     OK(tern_mutex_create(TERN_WORLD, 3, &mutexes));
     if (strcmp(how, "holder") == 0)
@@ -260,7 +263,7 @@ int main(int argc, char **argv)
     else
         adding();
     others_go_on();
-    EXPECT(TERN_OK, tern_mutex_destroy(mutexes));
+    EXPECT(TERN_OK, tern_mutex_free(mutexes));
     EXPECT(TERN_OK, tern_region_free(words));
     EXPECT(TERN_OK, tern_finalize());
     if (!job_broken)

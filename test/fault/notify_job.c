@@ -67,13 +67,13 @@ static tern_status try_access(int rank, uint32_t number, const tern_opts *opts)
     return form_make(&a, number % FORMS, opts);
 }
 
-static tern_notice *started(int source, int64_t tag, uint32_t count)
+static tern_request *started(int source, int64_t tag, uint32_t count)
 {
-    tern_notice *notice = NULL;
+    tern_request *request = NULL;
 
-    EXPECT(TERN_OK, tern_notice_init(TERN_WORLD, region, source, tag, count, &notice));
-    EXPECT(TERN_OK, tern_notice_start(notice));
-    return notice;
+    EXPECT(TERN_OK, tern_notify_create(TERN_WORLD, region, source, tag, count, &request));
+    EXPECT(TERN_OK, tern_request_start(request));
+    return request;
 }
 
 static bool names_it(void)
@@ -85,9 +85,9 @@ static bool names_it(void)
 static void is_refused(uint32_t number)
 {
     tern_event event = { NULL };
-    tern_opts  opts[] = { { .flags = TERN_NOTIFY, .tag = number },
-                          { .flags = TERN_NOTIFY | TERN_IMMEDIATE, .tag = number },
-                          { .flags = TERN_NOTIFY | TERN_WANT_EVENT, .tag = number, .event = &event } };
+    tern_opts  opts[] = { TERN_OPTS(.flags = TERN_NOTIFY, .tag = number),
+                          TERN_OPTS(.flags = TERN_NOTIFY | TERN_IMMEDIATE, .tag = number),
+                          TERN_OPTS(.flags = TERN_NOTIFY | TERN_WANT_EVENT, .tag = number, .event = &event) };
 
     EXPECT(TERN_ERR_PEER, try_access(1, number, NULL));
     REQUIRE(names_it());
@@ -100,42 +100,42 @@ static void is_refused(uint32_t number)
 /* A rank that waits for rank 1, alone or with others, gets an error that names the dead rank. */
 static void wait_for_dead(void)
 {
-    tern_notice *notices[] = { started(me, 8, 1), started(1, 8, 3) };
-    tern_event   events[2];
-    size_t       index = 9;
+    tern_request *requests[] = { started(me, 8, 1), started(1, 8, 3) };
+    tern_event    events[2];
+    size_t        index = 9;
 
-    EXPECT(TERN_OK, tern_notice_event(notices[0], &events[0]));
-    EXPECT(TERN_OK, tern_notice_event(notices[1], &events[1]));
-    EXPECT(TERN_ERR_PEER, tern_notice_wait(notices[1], tern_deadline_in(20), NULL));
+    EXPECT(TERN_OK, tern_request_event(requests[0], &events[0]));
+    EXPECT(TERN_OK, tern_request_event(requests[1], &events[1]));
+    EXPECT(TERN_ERR_PEER, tern_request_wait(&requests[1], tern_deadline_in(20), NULL));
     REQUIRE(names_it());
-    EXPECT(TERN_ERR_PEER, tern_notice_test(notices[1], NULL));
-    EXPECT(TERN_ERR_PEER, tern_notice_wait_any(notices, 2, tern_deadline_in(20), &index, NULL));
+    EXPECT(TERN_ERR_PEER, tern_request_test(&requests[1], NULL));
+    EXPECT(TERN_ERR_PEER, tern_request_wait_any(requests, 2, tern_deadline_in(20), &index, NULL));
     REQUIRE(index == 1 && names_it());
-    EXPECT(TERN_ERR_PEER, tern_notice_wait_all(notices, 2, tern_deadline_in(20), NULL));
+    EXPECT(TERN_ERR_PEER, tern_request_wait_all(requests, 2, tern_deadline_in(20), NULL, NULL));
     REQUIRE(names_it());
     index = 9;
     EXPECT(TERN_ERR_PEER, tern_event_wait_any(events, 2, tern_deadline_in(20), &index));
     REQUIRE(index == 1);
-    EXPECT(TERN_OK, tern_notice_cancel(notices[1], NULL));
-    EXPECT(TERN_OK, tern_notice_free(notices[1]));
+    EXPECT(TERN_OK, tern_request_cancel(&requests[1], NULL));
+    EXPECT(TERN_OK, tern_request_free(&requests[1]));
     EXPECT(TERN_OK, tern_notify(TERN_WORLD, region, me, 8)); /* the other request is unchanged */
     EXPECT(TERN_OK, tern_event_wait(&events[0], tern_deadline_in(20)));
-    EXPECT(TERN_OK, tern_notice_wait(notices[0], tern_deadline_in(20), NULL));
-    EXPECT(TERN_OK, tern_notice_free(notices[0]));
+    EXPECT(TERN_OK, tern_request_wait(&requests[0], tern_deadline_in(20), NULL));
+    EXPECT(TERN_OK, tern_request_free(&requests[0]));
 }
 
 /* The survivors continue: each makes every form of access to every other. */
 static void go_on(void)
 {
-    tern_notice *notice = started(TERN_ANY_SOURCE, TERN_ANY_TAG, ACCESSES * (uint32_t)(size - 1));
+    tern_request *request = started(TERN_ANY_SOURCE, TERN_ANY_TAG, ACCESSES * (uint32_t)(size - 1));
 
     base = (uint64_t)(1 + me) * slot_of(ACCESSES);
     for (uint32_t number = 0; number < ACCESSES; number++)
         for (int rank = 0; rank < size; rank++)
             if (rank != 1)
                 EXPECT(TERN_OK, try_access(rank, number, NULL));
-    EXPECT(TERN_OK, tern_notice_wait(notice, tern_deadline_in(20), NULL));
-    EXPECT(TERN_OK, tern_notice_free(notice));
+    EXPECT(TERN_OK, tern_request_wait(&request, tern_deadline_in(20), NULL));
+    EXPECT(TERN_OK, tern_request_free(&request));
     for (uint32_t number = 0; number < ACCESSES; number++)
         is_refused(number);
     job_note = NULL;
@@ -144,39 +144,40 @@ static void go_on(void)
 }
 
 /* Check the info and the data of a notification of rank 1. */
-static void check_notice(const tern_notice_info *info)
+static void check_notification(const tern_request_info *info)
 {
-    REQUIRE(info->source == 1 && info->tag < ACCESSES);
-    if (info->tag >= ACCESSES)
+    uint32_t tag = (uint32_t)info->tag;
+
+    REQUIRE(info->source == 1 && info->tag >= 0 && info->tag < ACCESSES);
+    if (info->tag < 0 || info->tag >= ACCESSES)
         return;
-    job_note = form_name[info->tag % FORMS];
-    REQUIRE(info->bytes == form_bytes(info->tag % FORMS, len_of(info->tag)));
-    REQUIRE(
-        job_put_holds(r.mine + slot_of(info->tag), form_writes(info->tag % FORMS, len_of(info->tag)), 1, info->tag));
+    job_note = form_name[tag % FORMS];
+    REQUIRE(info->len == form_bytes(tag % FORMS, len_of(tag)));
+    REQUIRE(job_put_holds(r.mine + slot_of(tag), form_writes(tag % FORMS, len_of(tag)), 1, tag));
 }
 
 /* Notifications sent before the death arrive once, with their data; if they were outstanding, some may be missing. Then
  * the wait ends. */
 static void take_all(bool whole)
 {
-    bool             seen[ACCESSES] = { false };
-    tern_notice     *notice = started(1, TERN_ANY_TAG, 1);
-    tern_notice_info info = { 0 };
-    uint32_t         got = 0;
-    tern_status      st;
+    bool              seen[ACCESSES] = { false };
+    tern_request     *request = started(1, TERN_ANY_TAG, 1);
+    tern_request_info info = { 0 };
+    uint32_t          got = 0;
+    tern_status       st;
 
-    while ((st = tern_notice_wait(notice, tern_deadline_in(20), &info)) == TERN_OK) {
-        check_notice(&info);
+    while ((st = tern_request_wait(&request, tern_deadline_in(20), &info)) == TERN_OK) {
+        check_notification(&info);
         REQUIRE(!seen[info.tag % ACCESSES]);
         seen[info.tag % ACCESSES] = true;
         got++;
-        EXPECT(TERN_OK, tern_notice_start(notice));
+        EXPECT(TERN_OK, tern_request_start(request));
     }
     job_note = NULL;
     EXPECT(TERN_ERR_PEER, st);
     REQUIRE(names_it());
     REQUIRE(got == ACCESSES || !whole);
-    EXPECT(TERN_OK, tern_notice_free(notice));
+    EXPECT(TERN_OK, tern_request_free(&request));
 }
 
 static void run_source(void)
@@ -201,7 +202,7 @@ static void run_flying(void)
 
             job_fill(buffer, a.len, 1, number);
             if (rank != me)
-                EXPECT(TERN_OK, form_make(&a, number % FORMS, &(tern_opts){ .flags = TERN_NOTIFY, .tag = number }));
+                EXPECT(TERN_OK, form_make(&a, number % FORMS, &TERN_OPTS(.flags = TERN_NOTIFY, .tag = number)));
         }
     if (me == 1)
         fault_die();
@@ -220,7 +221,7 @@ static unsigned char   *spare; /* LONG bytes for each access: outstanding access
  * has started continues while others do not find room yet. */
 static void fill_queue(void)
 {
-    tern_opts opts = { .flags = TERN_IMMEDIATE | TERN_NOTIFY };
+    tern_opts opts = TERN_OPTS(.flags = TERN_IMMEDIATE | TERN_NOTIFY);
 
     for (uint32_t number = 0; number < ACCESSES; number++) {
         struct notify_access a = access_of(TERN_WORLD, 1, number, spare + (size_t)number * LONG);
@@ -241,7 +242,7 @@ static void *wait_for_room(void *arg)
     unsigned             number = (unsigned)(uintptr_t)arg;
     unsigned char       *buffer = job_new(LONG);
     tern_event           event = { NULL };
-    tern_opts            opts = { .flags = TERN_NOTIFY | TERN_WANT_EVENT, .tag = number, .event = &event };
+    tern_opts            opts = TERN_OPTS(.flags = TERN_NOTIFY | TERN_WANT_EVENT, .tag = number, .event = &event);
     struct notify_access a;
     tern_ctx            *ctx;
     tern_status          st;
@@ -261,7 +262,7 @@ static void *wait_for_room(void *arg)
                 (int)st);
     EXPECT(TERN_ERR_PEER, st);
     REQUIRE(names_it());
-    EXPECT(TERN_OK, tern_ctx_destroy(ctx));
+    EXPECT(TERN_OK, tern_ctx_free(ctx));
     free(buffer);
     return NULL;
 }
@@ -283,14 +284,14 @@ static void run_target(void)
         fault_die();
     }
     for (uint64_t deaf = 0; deaf == 0;) /* by atomics: its helper thread may run them meanwhile */
-        EXPECT(TERN_OK, tern_fadd_u64(TERN_WORLD, region, 1, sizeof(*who), 0, &deaf));
+        EXPECT(TERN_OK, tern_fadd(TERN_WORLD, region, 1, sizeof(*who), 0, &deaf));
     spare = job_new((size_t)ACCESSES * LONG);
     fill_queue();
     for (uintptr_t number = 0; number < ACCESSES; number++)
         CHECK(pthread_create(&thread[number], NULL, wait_for_room, (void *)number) == 0);
     while (atomic_load(&waiting) < ACCESSES)
         usleep(1000);
-    st = tern_fadd_u64(TERN_WORLD, region, 1, (uint64_t)me * sizeof(*who), 1, &was);
+    st = tern_fadd(TERN_WORLD, region, 1, (uint64_t)me * sizeof(*who), 1, &was);
     REQUIRE(st == TERN_OK || st == TERN_ERR_PEER); /* rank 1 may die before it has confirmed the access */
     for (unsigned number = 0; number < ACCESSES; number++)
         pthread_join(thread[number], NULL);
@@ -301,7 +302,8 @@ static void run_target(void)
 
 static tern_status give(int rank, uint64_t value)
 {
-    const tern_signal signal = { region, 8 * (uint64_t)me, value, TERN_SIGNAL_SET };
+    const tern_signal signal =
+        TERN_SIGNAL(.region = region, .offset = 8 * (uint64_t)me, .value = value, .op = TERN_SIGNAL_SET);
 
     job_fill(data, LONG, (unsigned)me, (unsigned)value);
     return tern_put_signal(TERN_WORLD, region, rank, slot_of(FORMS + (uint32_t)me), data, LONG, &signal);
@@ -326,7 +328,8 @@ static void run_signal(void)
     EXPECT(TERN_ERR_PEER, st);
     REQUIRE(names_it());
     EXPECT(TERN_ERR_PEER,
-           tern_put_signal_nbi(TERN_WORLD, region, 1, 0, NULL, 0, &(tern_signal){ region, 0, 1, TERN_SIGNAL_ADD }));
+           tern_put_signal_nbi(TERN_WORLD, region, 1, 0, NULL, 0,
+                               &TERN_SIGNAL(.region = region, .offset = 0, .value = 1, .op = TERN_SIGNAL_ADD)));
     for (int rank = 0; rank < size; rank++)
         if (rank != 1)
             EXPECT(TERN_OK, give(rank, 7));
@@ -340,10 +343,10 @@ static void run_signal(void)
 
 static void take(int rank, uint32_t tag, uint32_t count)
 {
-    tern_notice *notice = started(rank, tag, count);
+    tern_request *request = started(rank, tag, count);
 
-    EXPECT(TERN_OK, tern_notice_wait(notice, tern_deadline_in(20), NULL));
-    EXPECT(TERN_OK, tern_notice_free(notice));
+    EXPECT(TERN_OK, tern_request_wait(&request, tern_deadline_in(20), NULL));
+    EXPECT(TERN_OK, tern_request_free(&request));
 }
 
 /* The last notification of rank 1 can be received, although others of rank 1 and of living ranks are in front of it;
@@ -352,7 +355,7 @@ static void take(int rank, uint32_t tag, uint32_t count)
 static void run_behind(void)
 {
     const _Atomic uint64_t *heard = (const _Atomic uint64_t *)(const void *)r.mine;
-    tern_notice            *more;
+    tern_request           *more;
     tern_event              event;
     tern_status             st;
 
@@ -370,11 +373,11 @@ static void run_behind(void)
     st = tern_put_u64(TERN_WORLD, region, 1, (uint64_t)me * sizeof(*heard), 1);
     REQUIRE(st == TERN_OK || st == TERN_ERR_PEER); /* rank 1 may die before it has confirmed the put */
     more = started(1, 8, 1);
-    EXPECT(TERN_OK, tern_notice_event(more, &event));
-    EXPECT(TERN_ERR_PEER, tern_notice_wait(more, tern_deadline_in(20), NULL));
+    EXPECT(TERN_OK, tern_request_event(more, &event));
+    EXPECT(TERN_ERR_PEER, tern_request_wait(&more, tern_deadline_in(20), NULL));
     REQUIRE(names_it());
     EXPECT(TERN_ERR_PEER, tern_event_wait(&event, tern_deadline_in(20)));
-    EXPECT(TERN_OK, tern_notice_free(more));
+    EXPECT(TERN_OK, tern_request_free(&more));
     take(1, 6, 1);
     for (int rank = 0; rank < size; rank++)
         if (rank != me)
@@ -383,19 +386,19 @@ static void run_behind(void)
 
 static void run_alone(void)
 {
-    tern_notice *notice;
+    tern_request *request;
 
     if (me == 1)
         fault_die();
-    notice = started(TERN_ANY_SOURCE, TERN_ANY_TAG, 1);
-    EXPECT(TERN_ERR_PEER, tern_notice_wait(notice, tern_deadline_in(20), NULL));
-    EXPECT(TERN_OK, tern_notice_free(notice));
+    request = started(TERN_ANY_SOURCE, TERN_ANY_TAG, 1);
+    EXPECT(TERN_ERR_PEER, tern_request_wait(&request, tern_deadline_in(20), NULL));
+    EXPECT(TERN_OK, tern_request_free(&request));
 }
 
 /* TERN_NOTIFY_KEEP is 10. Tag 1 is behind more than that; then requests for the notifications in front are started. */
 static void run_full(void)
 {
-    tern_notice *notice;
+    tern_request *request, *first;
 
     if (me == 1) {
         for (int i = 0; i < 20; i++)
@@ -403,17 +406,18 @@ static void run_full(void)
         EXPECT(TERN_OK, tern_notify(TERN_WORLD, region, 0, 1));
         return;
     }
-    notice = started(1, 1, 1);
-    EXPECT(TERN_ERR_TIMEOUT, tern_notice_wait(notice, tern_deadline_in(1), NULL));
-    EXPECT(TERN_OK, tern_notice_free(started(1, 0, 15))); /* freed with its matches */
-    EXPECT(TERN_OK, tern_notice_wait(notice, tern_deadline_in(20), NULL));
-    EXPECT(TERN_OK, tern_notice_free(notice));
+    request = started(1, 1, 1);
+    EXPECT(TERN_ERR_TIMEOUT, tern_request_wait(&request, tern_deadline_in(1), NULL));
+    first = started(1, 0, 15);
+    EXPECT(TERN_OK, tern_request_free(&first)); /* freed with its matches */
+    EXPECT(TERN_OK, tern_request_wait(&request, tern_deadline_in(20), NULL));
+    EXPECT(TERN_OK, tern_request_free(&request));
 }
 
 /* Start accesses until one finds no room. Returns the number started. */
 static uint32_t start_many(void)
 {
-    const tern_opts opts = { .flags = TERN_NOTIFY, .tag = 4 };
+    const tern_opts opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = 4);
     uint32_t        count = 0;
     tern_status     st;
 
@@ -453,7 +457,7 @@ static void run_pushed(void)
     if (me == 0)
         take(1, 4, all[1]);
     EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
-    EXPECT(TERN_OK, tern_ctx_destroy(meeting));
+    EXPECT(TERN_OK, tern_ctx_free(meeting));
 }
 
 /* ---- malformed notifications of a source ---- */
@@ -462,11 +466,11 @@ static void run_pushed(void)
 static void run_nonsense(void)
 {
     static uint64_t word = 7;
-    tern_notice    *notice;
+    tern_request   *request;
 
-    EXPECT(TERN_OK, tern_notice_init(TERN_WORLD, region, 1 - me, 3, 1, &notice));
+    EXPECT(TERN_OK, tern_notify_create(TERN_WORLD, region, 1 - me, 3, 1, &request));
     for (unsigned turn = 0; turn < 100; turn++) {
-        EXPECT(TERN_OK, tern_notice_start(notice));
+        EXPECT(TERN_OK, tern_request_start(request));
         if (me == 1 && turn == 99) {
             const struct tern_link_part *part = &region->part[0];
             struct tern_inject_notify   *handle;
@@ -479,7 +483,7 @@ static void run_nonsense(void)
         } else {
             EXPECT(TERN_OK, tern_put_notify_nbi(TERN_WORLD, region, 1 - me, 8, &word, sizeof(word), 3));
         }
-        EXPECT(TERN_OK, tern_notice_wait(notice, tern_deadline_in(20), NULL));
+        EXPECT(TERN_OK, tern_request_wait(&request, tern_deadline_in(20), NULL));
     }
 }
 

@@ -23,7 +23,7 @@ report_of() { # CALL NAME
 report_of init tern_init
 report_of barrier tern_barrier
 report_of gather tern_allgather
-report_of alloc tern_region_alloc
+report_of alloc tern_region_create
 report_of free tern_region_free
 report_of finalize tern_finalize
 ternrun -n 3 -x TERN_STALL_REPORT=0 "$PROG/stall_job" late barrier 2

@@ -49,7 +49,7 @@ static tern_status call(const char *name, tern_region *region)
     if (strcmp(name, "gather") == 0)
         return tern_allgather(TERN_WORLD, &me, sizeof(me), all);
     if (strcmp(name, "alloc") == 0)
-        return tern_region_alloc(TERN_WORLD, 4096, NULL, &other);
+        return tern_region_create(TERN_WORLD, 4096, NULL, &other);
     if (strcmp(name, "register") == 0)
         return tern_region_register(TERN_WORLD, memory, sizeof(memory), &other);
     if (strcmp(name, "free") == 0)
@@ -67,7 +67,7 @@ static void run_late(const char *name, double seconds)
         init();
     } else {
         init();
-        OK(tern_region_alloc(TERN_WORLD, 4096, NULL, &region));
+        OK(tern_region_create(TERN_WORLD, 4096, NULL, &region));
         if (me == 1)
             sleep_for(seconds);
         OK(call(name, region));
@@ -121,7 +121,7 @@ static void run_limit(const char *name)
         exit(0);
     }
     init();
-    OK(tern_region_alloc(TERN_WORLD, 4096, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, 4096, NULL, &region));
     if (me == 1)
         come_last(size - 1);
     else
@@ -224,7 +224,7 @@ static void run_signals(double seconds)
     timers();
     init();
     right = (me + 1) % size;
-    OK(tern_region_alloc(TERN_WORLD, 512ull << 20, NULL, &big));
+    OK(tern_region_create(TERN_WORLD, 512ull << 20, NULL, &big));
     OK(tern_region_register(TERN_WORLD, memory, sizeof(memory), &own));
     until = tern_deadline_in(seconds);
     for (int i = 1, more = 1; more; i++) {
@@ -275,7 +275,7 @@ static void run_handlers(void)
 
     signals_read(&before);
     init();
-    OK(tern_region_alloc(TERN_WORLD, BYTES, NULL, &big));
+    OK(tern_region_create(TERN_WORLD, BYTES, NULL, &big));
     OK(tern_region_register(TERN_WORLD, memory, sizeof(memory), &own));
     OK(tern_put(TERN_WORLD, own, (me + 1) % size, 0, "x", 1));
     OK(tern_barrier(TERN_WORLD));

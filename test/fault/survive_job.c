@@ -7,7 +7,7 @@
  *
  *   forms     in between: all forms of put and get, all kinds of regions, then the collectives
  *   inlined   others do nothing but inlined puts until these fail
- *   waiting   others are in tern_barrier when it dies (gather: in tern_allgather; alloc: in tern_region_alloc;
+ *   waiting   others are in tern_barrier when it dies (gather: in tern_allgather; alloc: in tern_region_create;
  *             register, free: likewise)
  *   within    it dies by itself inside a barrier, an allgather, an alloc, a register or a free, NUMBER microseconds
  *             after it began to make such calls in a loop
@@ -46,8 +46,8 @@ static void dead_target(tern_region *region)
 {
     static unsigned char data[BYTES];
     tern_event           event = TERN_EVENT_INIT, local = TERN_EVENT_INIT;
-    tern_opts            opts = { .event = &event, .local = &local };
-    tern_opts            now = { .flags = TERN_IMMEDIATE, .event = &event };
+    tern_opts            opts = TERN_OPTS(.event = &event, .local = &local);
+    tern_opts            now = TERN_OPTS(.flags = TERN_IMMEDIATE, .event = &event);
     uint8_t              u8;
     uint16_t             u16;
     uint32_t             u32;
@@ -117,7 +117,7 @@ static void collectives(void)
         switch (turn % 4) {
         case 0: EXPECT(TERN_ERR_PEER, tern_barrier(TERN_WORLD)); break;
         case 1: EXPECT(TERN_ERR_PEER, tern_allgather(TERN_WORLD, &me, sizeof(me), all)); break;
-        case 2: EXPECT(TERN_ERR_PEER, tern_region_alloc(TERN_WORLD, 4096, NULL, &none)); break;
+        case 2: EXPECT(TERN_ERR_PEER, tern_region_create(TERN_WORLD, 4096, NULL, &none)); break;
         default: EXPECT(TERN_ERR_PEER, tern_region_register(TERN_WORLD, all, sizeof(all), &none)); break;
         }
     }
@@ -163,7 +163,7 @@ static void run_waiting(const char *where)
     else if (strcmp(where, "gather") == 0)
         st = tern_allgather(TERN_WORLD, &me, sizeof(me), all);
     else if (strcmp(where, "alloc") == 0)
-        st = tern_region_alloc(TERN_WORLD, 1 << 20, NULL, &region);
+        st = tern_region_create(TERN_WORLD, 1 << 20, NULL, &region);
     else if (strcmp(where, "register") == 0)
         st = tern_region_register(TERN_WORLD, memory, BYTES, &region);
     else if (strcmp(where, "waitall") == 0) /* a barrier as the only source of the death, twice */
@@ -186,7 +186,7 @@ static void run_within(long after)
         setitimer(ITIMER_REAL, &timer, NULL);
     for (long i = 0; st == TERN_OK; i++) {
         region = NULL;
-        if ((st = tern_region_alloc(TERN_WORLD, 1 << 16, NULL, &region)) == TERN_OK &&
+        if ((st = tern_region_create(TERN_WORLD, 1 << 16, NULL, &region)) == TERN_OK &&
             (st = tern_allgather(TERN_WORLD, &me, sizeof(me), all)) == TERN_OK)
             st = tern_barrier(TERN_WORLD);
         if (region)
@@ -216,7 +216,7 @@ static void run_bounced(void)
     if (me == 0) {
         fault_stop(pids[VICTIM]);
         for (int i = 0; i < COUNT; i++) { /* as many as there is room for */
-            tern_opts   opts = { .flags = TERN_IMMEDIATE, .event = &event[i] };
+            tern_opts   opts = TERN_OPTS(.flags = TERN_IMMEDIATE, .event = &event[i]);
             tern_status st = i % 2 ? tern_get_with(TERN_WORLD, own, VICTIM, 0, data[i], BYTES, &opts)
                                    : tern_put_with(TERN_WORLD, own, VICTIM, 0, data[i], BYTES, &opts);
             if (st == TERN_AGAIN)
@@ -319,7 +319,7 @@ int main(int argc, char **argv)
     me = tern_rank();
     size = tern_size();
     memory = malloc(BYTES);
-    EXPECT(TERN_OK, tern_region_alloc(TERN_WORLD, BYTES, NULL, &shared));
+    EXPECT(TERN_OK, tern_region_create(TERN_WORLD, BYTES, NULL, &shared));
     EXPECT(TERN_OK, tern_region_register(TERN_WORLD, memory, BYTES, &own));
     EXPECT(TERN_OK, tern_barrier(TERN_WORLD));
     if (job_broken)

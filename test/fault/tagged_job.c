@@ -176,7 +176,7 @@ static void run_expected(void)
     wait_for(&bits, TERN_ERR_PEER);
     EXPECT(size > 2 ? TERN_PENDING : TERN_ERR_PEER, tern_request_test(&any, NULL));
     if (size > 2)
-        EXPECT(TERN_OK, tern_request_cancel(&any));
+        EXPECT(TERN_OK, tern_request_cancel(&any, NULL));
     go_on();
 }
 
@@ -412,7 +412,7 @@ int main(int argc, char **argv)
     me = tern_rank();
     size = tern_size();
     data = job_new(LONG + 64 * 300000u);
-    EXPECT(TERN_OK, tern_region_alloc(TERN_WORLD, 64 * sizeof(uint64_t), NULL, &region));
+    EXPECT(TERN_OK, tern_region_create(TERN_WORLD, 64 * sizeof(uint64_t), NULL, &region));
     words = tern_region_ptr(region, me);
     EXPECT(TERN_OK, tern_region_register(TERN_WORLD, data, 4096, &own));
     EXPECT(TERN_OK, tern_allgather(TERN_WORLD, &pid, sizeof(pid), pids));

@@ -21,16 +21,16 @@ int main(void)
     me = tern_rank();
     next = me + 1 < tern_size() ? me + 1 : 0;
     next = next == 1 ? 2 % tern_size() : next;
-    EXPECT(TERN_OK, tern_region_alloc(TERN_WORLD, 4096, NULL, &region));
+    EXPECT(TERN_OK, tern_region_create(TERN_WORLD, 4096, NULL, &region));
     EXPECT(TERN_OK, tern_barrier(TERN_WORLD));
-    EXPECT(TERN_OK, tern_counter_new(TERN_WORLD, &go));
-    EXPECT(TERN_OK, tern_counter_new(TERN_WORLD, &done));
-    EXPECT(TERN_OK, tern_counter_new(TERN_WORLD, &lost));
+    EXPECT(TERN_OK, tern_counter_create(TERN_WORLD, &go));
+    EXPECT(TERN_OK, tern_counter_create(TERN_WORLD, &done));
+    EXPECT(TERN_OK, tern_counter_create(TERN_WORLD, &lost));
     for (unsigned i = 0; i < EACH; i++) {
         EXPECT(TERN_OK, tern_put_with(TERN_WORLD, region, 1, 8, &word, 8,
-                                      &(tern_opts){ .event = &dead[i], .counter = lost, .when = go, .threshold = 1 }));
+                                      &TERN_OPTS(.event = &dead[i], .counter = lost, .when = go, .threshold = 1)));
         EXPECT(TERN_OK, tern_put_with(TERN_WORLD, region, next, 8, &word, 8,
-                                      &(tern_opts){ .counter = done, .when = i > 0 ? done : go, .threshold = i + !i }));
+                                      &TERN_OPTS(.counter = done, .when = i > 0 ? done : go, .threshold = i + !i)));
     }
     EXPECT(TERN_OK, tern_counter_event(lost, EACH, &watch));
     st = tern_put_u64(TERN_WORLD, region, 1, 64 + 8 * (uint64_t)me, 1); /* ready */
@@ -54,8 +54,7 @@ int main(void)
     EXPECT(TERN_OK, tern_counter_read(lost, &value, &failures));
     REQUIRE(value == 0 && failures == EACH);
     EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
-    EXPECT(TERN_ERR_PEER,
-           tern_put_with(TERN_WORLD, region, 1, 8, &word, 8, &(tern_opts){ .when = go, .threshold = 9 }));
+    EXPECT(TERN_ERR_PEER, tern_put_with(TERN_WORLD, region, 1, 8, &word, 8, &TERN_OPTS(.when = go, .threshold = 9)));
     EXPECT(TERN_OK, tern_finalize());
     if (!job_broken)
         printf("survived %d\n", me);

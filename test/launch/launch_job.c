@@ -26,7 +26,7 @@ static void ring(void)
     OK(tern_init());
     me = tern_rank(), size = tern_size();
     CHECK(me == fault_rank());
-    OK(tern_region_alloc(TERN_WORLD, 4096, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, 4096, NULL, &region));
     OK(tern_put_u64(TERN_WORLD, region, (me + 1) % size, 0, 100 + (uint64_t)me));
     OK(tern_barrier(TERN_WORLD));
     OK(tern_get_u64(TERN_WORLD, region, me, 0, &got));
@@ -73,7 +73,7 @@ static void left(int number)
 
     OK(tern_init());
     me = tern_rank();
-    OK(tern_region_alloc(TERN_WORLD, 4096, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, 4096, NULL, &region));
     if (me == 1)
         for (int rank = 0; rank < tern_size(); rank++)
             OK(tern_put_u64(TERN_WORLD, region, rank, 0, pid));

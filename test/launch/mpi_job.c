@@ -30,7 +30,7 @@ static void use_tern(void)
     tern_region *region;
     uint64_t     got;
 
-    MUST(tern_region_alloc(TERN_WORLD, 4096, NULL, &region) == TERN_OK);
+    MUST(tern_region_create(TERN_WORLD, 4096, NULL, &region) == TERN_OK);
     MUST(tern_put_u64(TERN_WORLD, region, (me + 1) % size, 0, 100 + (uint64_t)me) == TERN_OK);
     MUST(tern_barrier(TERN_WORLD) == TERN_OK);
     MUST(tern_get_u64(TERN_WORLD, region, me, 0, &got) == TERN_OK);

@@ -1,4 +1,4 @@
-/* note.c: the cache lines that a notification costs its target, counted.
+/* notification.c: the cache lines that a notification costs its target, counted.
  *
  * Promise: from the moment in which a notified put of 8 bytes through memory has come until the wait for it returns,
  * the target touches one line that its source has written, the cell with notification and data, one line of the request
@@ -8,12 +8,13 @@
  * touches no line of a request, and of cells the next one too, which may have come.
  *
  * The files that do it are compiled so that they tell of every load and store, see trace.h. Run by hand, it prints the
- * lines: ternrun -n 2 build/test/lines/note
+ * lines: ternrun -n 2 build/test/lines/notification
  */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/request.h"
 #include "core/message.h"
 #include "job_test.h"
 #include "lines/trace.h"
@@ -32,8 +33,8 @@ static const char *const owner_name[OWNERS] = { "the cell of the queue",   "the 
                                                 "state of the process" };
 
 static struct job_region r;
-static tern_notice      *notices[MANY];
-static unsigned          requests;
+static tern_request     *requests[MANY];
+static unsigned          made;
 static uint64_t          turn;
 
 static bool is_in(uintptr_t line, const volatile void *from, size_t len)
@@ -45,8 +46,8 @@ static enum owner request_of(uintptr_t line, const struct tern_notice *mine)
 {
     if (is_in(line, mine, sizeof(*mine)))
         return REQUEST;
-    for (unsigned i = 0; i < requests; i++)
-        if (is_in(line, notices[i], sizeof(*mine)))
+    for (unsigned i = 0; i < made; i++)
+        if (is_in(line, tern_api_notice(requests[i]), sizeof(*mine)))
             return OTHERS;
     return STATE;
 }
@@ -74,8 +75,10 @@ static enum owner owner_of(uintptr_t line, const struct tern_notice *mine)
 }
 
 /* How many lines each owner has, printed. */
-static void sort(const struct trace *trace, const struct tern_notice *mine, const char *what, unsigned count[OWNERS])
+static void sort(const struct trace *trace, const tern_request *handle, const char *what, unsigned count[OWNERS])
 {
+    const struct tern_notice *mine = tern_api_notice(handle);
+
     CHECK(trace->lines < TRACE_MOST);
     for (unsigned i = 0; i < trace->lines; i++)
         count[owner_of(trace->line[i].at, mine)]++;
@@ -120,15 +123,15 @@ static void have_put(uint32_t tag)
 
 static void make(unsigned n)
 {
-    for (requests = 0; requests < n; requests++)
-        OK(tern_notice_init(TERN_WORLD, r.region, 0, 100 + requests, 1, &notices[requests]));
+    for (made = 0; made < n; made++)
+        OK(tern_notify_create(TERN_WORLD, r.region, 0, 100 + made, 1, &requests[made]));
 }
 
 static void drop(void)
 {
-    for (unsigned i = 0; i < requests; i++)
-        OK(tern_notice_free(notices[i]));
-    requests = 0;
+    for (unsigned i = 0; i < made; i++)
+        OK(tern_request_free(&requests[i]));
+    made = 0;
 }
 
 /* A request that waits, among so many others. The first turns make everything known that is kept from turn to turn. */
@@ -139,21 +142,21 @@ static void expected(unsigned n, unsigned count[OWNERS])
 
     make(n);
     for (unsigned i = 0; i < n; i++)
-        OK(tern_notice_start(notices[i]));
+        OK(tern_request_start(requests[i]));
     for (unsigned i = 0; i < 4; i++) {
-        tern_notice *notice = notices[n / 2];
+        tern_request *request = requests[n / 2];
 
         have_put(100 + n / 2);
         trace = (struct trace){ .lines = 0 };
         trace_begin(&trace);
-        OK(tern_notice_wait(notice, TERN_FOREVER, NULL));
+        OK(tern_request_wait(&request, TERN_FOREVER, NULL));
         trace_end();
         CHECK(job_differ(r.mine, &turn, sizeof(turn)) == 0);
         if (i < 3)
-            OK(tern_notice_start(notice));
+            OK(tern_request_start(request));
     }
     snprintf(what, sizeof(what), "a started request, of %u, until its wait returns", n);
-    sort(&trace, notices[n / 2], what, count);
+    sort(&trace, requests[n / 2], what, count);
     drop();
 }
 
@@ -170,12 +173,12 @@ static void unexpected(unsigned keep[OWNERS], unsigned find[OWNERS])
         tern_core_message_poll_notify();
         trace_end();
         trace_begin(&found);
-        OK(tern_notice_start(notices[0]));
-        OK(tern_notice_wait(notices[0], TERN_FOREVER, NULL));
+        OK(tern_request_start(requests[0]));
+        OK(tern_request_wait(&requests[0], TERN_FOREVER, NULL));
         trace_end();
     }
-    sort(&kept, notices[0], "an unexpected notification, until it is kept", keep);
-    sort(&found, notices[0], "its request, started then, until its wait returns", find);
+    sort(&kept, requests[0], "an unexpected notification, until it is kept", keep);
+    sort(&found, requests[0], "its request, started then, until its wait returns", find);
     drop();
 }
 

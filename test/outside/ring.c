@@ -47,8 +47,8 @@ int main(void)
         return 1;
     if ((status = tern_init()) != TERN_OK)
         return failed("tern_init", status);
-    if ((status = tern_region_alloc(TERN_WORLD, 4096, NULL, &region)) != TERN_OK)
-        return failed("tern_region_alloc", status);
+    if ((status = tern_region_create(TERN_WORLD, 4096, NULL, &region)) != TERN_OK)
+        return failed("tern_region_create", status);
     if (exchange(region) != 0)
         return 1;
     if (tern_rank() == 0)

@@ -123,7 +123,7 @@ static void list(void **state)
     free(text);
 }
 
-/* The network of paper 2 is what comes without parameters. */
+/* The network of the RDRP paper is what comes without parameters. */
 static void paper(void **state)
 {
     struct sim_config config;

@@ -1,4 +1,4 @@
-/* congestion.c: FECN/BECN and RDRP follow the rules of paper 2, section 4.1, one by one. */
+/* congestion.c: FECN/BECN and RDRP follow the rules of the RDRP paper, section 4.1, one by one. */
 #include "congestion.h"
 
 #include <math.h>

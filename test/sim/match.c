@@ -1,5 +1,5 @@
-/* match.c: the search of paper 2, section 3.1 finds nothing for table 1, and does find something when a constraint is
- * dropped; the shortcut counts what trying all choices counts. */
+/* match.c: the search of the RDRP paper, section 3.1 finds nothing for table 1, and does find something when a
+ * constraint is dropped; the shortcut counts what trying all choices counts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -58,11 +58,10 @@ static enum job_kind kind_of(uint64_t number)
 static bool make(struct job_region *r, uint64_t number, uint64_t size)
 {
     enum job_kind    kind = kind_of(number);
-    tern_region_opts opts = { kind == JOB_HUGE   ? TERN_MEMORY_HUGE
-                              : kind == JOB_FILE ? TERN_MEMORY_FILE
-                                                 : TERN_MEMORY_HOST,
-                              NULL };
-    uint64_t mine = (uint64_t)getpid() ^ (uint64_t)tern_clock() << 20, all[SOAK_RANKS];
+    tern_region_opts opts = TERN_REGION_OPTS(.memory = kind == JOB_HUGE   ? TERN_MEMORY_HUGE
+                                                       : kind == JOB_FILE ? TERN_MEMORY_FILE
+                                                                          : TERN_MEMORY_HOST);
+    uint64_t         mine = (uint64_t)getpid() ^ (uint64_t)tern_clock() << 20, all[SOAK_RANKS];
 
     *r = (struct job_region){ .region = NULL };
     SOAK_COUNT(region);
@@ -80,7 +79,7 @@ static bool make(struct job_region *r, uint64_t number, uint64_t size)
                  (unsigned)number);
         opts.path = r->path;
     }
-    if (!GOOD(-1, tern_region_alloc(TERN_WORLD, size, &opts, &r->region)))
+    if (!GOOD(-1, tern_region_create(TERN_WORLD, size, &opts, &r->region)))
         return false;
     r->mine = tern_region_ptr(r->region, tern_rank());
     CHECK(r->mine != NULL);
@@ -127,7 +126,7 @@ static void epoch_close(void)
     tern_atomic_domain *domains[] = { soak_epoch.u64, soak_epoch.u32, soak_epoch.i64 };
 
     if (soak_epoch.mutexes)
-        OK(tern_mutex_destroy(soak_epoch.mutexes));
+        OK(tern_mutex_free(soak_epoch.mutexes));
     for (unsigned i = 0; i < 3; i++)
         if (domains[i])
             OK(tern_atomic_domain_free(domains[i]));
@@ -187,7 +186,7 @@ static void workers_close(struct soak_worker *workers)
         soak_sums_close(&workers[i]);
         soak_notes_close(&workers[i]);
         soak_tags_close(&workers[i]);
-        GOOD(-1, tern_ctx_destroy(workers[i].ctx));
+        GOOD(-1, tern_ctx_free(workers[i].ctx));
     }
 }
 
@@ -221,7 +220,7 @@ static bool passing_region(uint64_t *seed)
 
     SOAK_COUNT(region);
     good = registered ? GOOD(-1, tern_region_register(TERN_WORLD, memory, size, &region))
-                      : GOOD(-1, tern_region_alloc(TERN_WORLD, size, NULL, &region));
+                      : GOOD(-1, tern_region_create(TERN_WORLD, size, NULL, &region));
     if (!good) {
         free(memory);
         return false;
@@ -286,8 +285,9 @@ static void await_everyone(void)
     }
     for (int rank = 0; rank < tern_size(); rank++)
         GOOD(rank, tern_put_signal(TERN_WORLD, soak_epoch.words.region, rank, 0, NULL, 0,
-                                   &(tern_signal){ soak_epoch.words.region, DONE_AT + (uint64_t)tern_rank() * 8, 1,
-                                                   TERN_SIGNAL_SET }));
+                                   &TERN_SIGNAL(.region = soak_epoch.words.region,
+                                                .offset = DONE_AT + (uint64_t)tern_rank() * 8, .value = 1,
+                                                .op = TERN_SIGNAL_SET)));
     OK(tern_wait_until(TERN_WORLD, all_are_done, NULL, TERN_FOREVER));
 }
 

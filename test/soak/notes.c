@@ -21,8 +21,8 @@
 struct soak_notes {
     unsigned            sent[SOAK_RANKS]; /* notified accesses */
     uint32_t            seen[SOAK_RANKS]; /* a bit for each notification */
-    tern_notice        *notices[SOAK_RANKS];
-    tern_notice        *any;
+    tern_request       *requests[SOAK_RANKS];
+    tern_request       *any;
     bool                started[SOAK_RANKS], any_started;
     unsigned            signals[SOAK_RANKS]; /* sent */
     uint32_t            asked[SOAK_RANKS];
@@ -97,18 +97,22 @@ static tern_status note_with(struct soak_worker *w, int to, unsigned number, con
     size_t             len = note_len(tern_rank(), to, w->id, number);
     uint64_t           at = note_at(tern_rank(), number);
     unsigned char     *bytes = n->out + ((size_t)to * NOTES + number) * NOTE_BYTES;
+    tern_opts          sum = *opts;
 
     for (size_t i = 0; i < len; i++)
         bytes[i] = note_byte(tern_rank(), w->id, number, i);
     switch (note_form(tern_rank(), to, w->id, number)) {
     case NOTE_GET: return tern_get_with(w->ctx, region, to, at, n->sink, len, opts);
     case NOTE_ACC: /* to zeros */
-        return tern_acc_with(w->ctx, region, to, at, bytes, len, &(tern_scale){ TERN_UINT64, NULL }, opts);
+        sum.acc = &TERN_ACC_ARGS(.type = TERN_UINT64);
+        return tern_acc_with(w->ctx, region, to, at, bytes, len, &sum);
     case NOTE_VECTOR: {
         const tern_piece  pieces[] = { { bytes, len / 3 }, { bytes + len / 3, len - len / 3 } };
         const tern_extent extents[] = { { at, len / 2 }, { at + len / 2, len - len / 2 } };
 
-        return tern_put_vector_with(w->ctx, region, to, &(tern_vector){ 2, pieces, 2, extents }, opts);
+        return tern_put_vector_with(
+            w->ctx, region, to, &TERN_VECTOR(.local_count = 2, .local = pieces, .remote_count = 2, .remote = extents),
+            opts);
     }
     default: return tern_put_with(w->ctx, region, to, at, bytes, len, opts);
     }
@@ -120,10 +124,9 @@ static bool note_send(struct soak_worker *w, int to)
     struct soak_notes *n = w->notes;
     unsigned           number = n->sent[to];
     tern_event         event = TERN_EVENT_INIT;
-    tern_opts          opts = { .flags = TERN_NOTIFY | (soak_epoch.unexpected || soak_dice(w, 2) ? TERN_IMMEDIATE : 0),
-                                .event = soak_dice(w, 2) ? &event : NULL,
-                                .tag = number };
-    tern_status        st;
+    tern_opts   opts = TERN_OPTS(.flags = TERN_NOTIFY | (soak_epoch.unexpected || soak_dice(w, 2) ? TERN_IMMEDIATE : 0),
+                                 .event = soak_dice(w, 2) ? &event : NULL, .tag = number);
+    tern_status st;
 
     SOAK_COUNT(notify);
     if (!soak_epoch.unexpected && note_form(tern_rank(), to, w->id, number) == NOTE_ONLY && soak_dice(w, 2)) {
@@ -141,19 +144,19 @@ static bool note_send(struct soak_worker *w, int to)
 }
 
 /* Cancel a request, unless it has matched: the progress of another thread may deliver a notification at any time. */
-static bool note_cancel(struct soak_worker *w, tern_notice *notice)
+static bool note_cancel(struct soak_worker *w, tern_request *request)
 {
-    tern_notice_info info;
-    tern_status      st = tern_notice_cancel(notice, &info);
+    tern_request_info info;
+    tern_status       st = tern_request_cancel(&request, &info);
 
     SOAK_COUNT(cancel);
     if (st == TERN_OK) {
         SAME(info.matches, 0);
         return true;
     }
-    RETURNS(TERN_ERR_STATE, st);
-    OK(tern_notice_test(notice, &info));
-    check_note(w, info.source, info.tag, info.bytes);
+    RETURNS(TERN_PENDING, st);
+    OK(tern_request_test(&request, &info));
+    check_note(w, info.source, (unsigned)info.tag, info.len);
     return false;
 }
 
@@ -161,24 +164,24 @@ static bool note_cancel(struct soak_worker *w, tern_notice *notice)
 static void note_look(struct soak_worker *w, int from)
 {
     struct soak_notes *n = w->notes;
-    tern_notice       *notice = from < 0 ? n->any : n->notices[from];
+    tern_request      *request = from < 0 ? n->any : n->requests[from];
     bool              *started = from < 0 ? &n->any_started : &n->started[from];
-    tern_notice_info   info;
+    tern_request_info  info;
     tern_status        st;
 
     SOAK_COUNT(request);
     if (!*started) {
-        if (soak_dice(w, 4) == 0 && (st = tern_notice_probe(notice, &info)) != TERN_PENDING) {
+        if (soak_dice(w, 4) == 0 && (st = tern_notify_probe(request, &info)) != TERN_PENDING) {
             OK(st);
             CHECK((n->seen[info.source] >> info.tag & 1) == 0);
         }
-        OK(tern_notice_start(notice));
+        OK(tern_request_start(request));
         *started = true;
     }
-    st = tern_notice_test(notice, &info);
+    st = tern_request_test(&request, &info);
     if (st == TERN_PENDING) {
         if (soak_dice(w, 4) == 0) {
-            note_cancel(w, notice);
+            note_cancel(w, request);
             *started = false;
         }
         return;
@@ -186,7 +189,7 @@ static void note_look(struct soak_worker *w, int from)
     if (!GOOD(from, st))
         return;
     *started = false;
-    check_note(w, info.source, info.tag, info.bytes);
+    check_note(w, info.source, (unsigned)info.tag, info.len);
 }
 
 static bool all_noted(struct soak_worker *w)
@@ -221,10 +224,10 @@ static void notes_posted_finish(struct soak_worker *w)
     while (!notes_all_sent(w))
         notes_send_rest(w);
     for (int from = 0; from < tern_size(); from++) {
-        unsigned         count = notes_between(from, tern_rank(), w->id);
-        tern_notice_info info;
+        unsigned          count = notes_between(from, tern_rank(), w->id);
+        tern_request_info info;
 
-        if (count == 0 || !GOOD(from, tern_notice_wait(n->notices[from], TERN_FOREVER, &info)))
+        if (count == 0 || !GOOD(from, tern_request_wait(&n->requests[from], TERN_FOREVER, &info)))
             continue;
         SAME(info.source, from);
         SAME(info.matches, count);
@@ -238,11 +241,11 @@ static void notes_posted_finish(struct soak_worker *w)
 static void notes_unexpected_finish(struct soak_worker *w)
 {
     struct soak_notes *n = w->notes;
-    tern_notice_info   info;
+    tern_request_info  info;
 
     for (int from = 0; from < tern_size(); from++) {
         if (n->started[from])
-            note_cancel(w, n->notices[from]);
+            note_cancel(w, n->requests[from]);
         n->started[from] = false;
     }
     while (!notes_all_sent(w)) {
@@ -254,13 +257,13 @@ static void notes_unexpected_finish(struct soak_worker *w)
         tern_status st;
 
         if (!n->any_started)
-            OK(tern_notice_start(n->any));
+            OK(tern_request_start(n->any));
         n->any_started = true;
-        st = tern_notice_wait(n->any, soak_deaths ? tern_deadline_in(0.2) : TERN_FOREVER, &info);
+        st = tern_request_wait(&n->any, soak_deaths ? tern_deadline_in(0.2) : TERN_FOREVER, &info);
         if ((st == TERN_ERR_TIMEOUT && soak_deaths) || !GOOD(-1, st))
             continue;
         n->any_started = false;
-        check_note(w, info.source, info.tag, info.bytes);
+        check_note(w, info.source, (unsigned)info.tag, info.len);
     }
 }
 
@@ -288,7 +291,8 @@ static void signal_send(struct soak_worker *w, int to)
     size_t        len = (size_t)(soak_hash(21, tern_rank(), to, w->id, number) % (SIGNAL_BYTES + 1));
     uint64_t      at = signal_at(tern_rank(), w->id, number);
     unsigned char bytes[SIGNAL_BYTES];
-    tern_signal   signal = { soak_epoch.signals.region, signal_word(tern_rank(), w->id), 1, TERN_SIGNAL_ADD };
+    tern_signal   signal = TERN_SIGNAL(.region = soak_epoch.signals.region, .offset = signal_word(tern_rank(), w->id),
+                                       .value = 1, .op = TERN_SIGNAL_ADD);
     tern_event    event = TERN_EVENT_INIT;
 
     SOAK_COUNT(signal);
@@ -297,7 +301,8 @@ static void signal_send(struct soak_worker *w, int to)
     switch (soak_dice(w, 3)) {
     case 0: GOOD(to, tern_put_signal(w->ctx, soak_epoch.signals.region, to, at, bytes, len, &signal)); break;
     case 1:
-        if (GOOD(to, tern_put_signal_nb(w->ctx, soak_epoch.signals.region, to, at, bytes, len, &signal, &event)))
+        if (GOOD(to, tern_put_with(w->ctx, soak_epoch.signals.region, to, at, bytes, len,
+                                   &TERN_OPTS(.signal = &signal, .event = &event))))
             GOOD(to, tern_event_wait(&event, TERN_FOREVER));
         break;
     default:
@@ -362,10 +367,8 @@ static uint32_t sum(const unsigned char *at, size_t len)
 static void on_ask(const tern_am_event *event, void *user)
 {
     uint32_t thread = event->args[0];
-    tern_am  am = { .kind = event->kind == TERN_AM_MEDIUM ? TERN_AM_MEDIUM : TERN_AM_SHORT,
-                    .handler = ANSWER,
-                    .nargs = 3,
-                    .args = event->args };
+    tern_am  am = TERN_AM(.kind = event->kind == TERN_AM_MEDIUM ? TERN_AM_MEDIUM : TERN_AM_SHORT, .handler = ANSWER,
+                          .nargs = 3, .args = event->args);
 
     (void)user;
     CHECK(thread < SOAK_THREADS);
@@ -408,9 +411,9 @@ static bool answers_are_here(void *worker)
 /* Write the payload directly into the message. Returns the status of tern_am_commit. */
 static tern_status ask_prepared(struct soak_worker *w, int to, size_t len, uint32_t *args)
 {
-    tern_am_wish     wish = { .kind = TERN_AM_MEDIUM, .nargs = 3, .max = len };
-    tern_am_prepared out;
-    tern_status      st = tern_am_prepare(w->ctx, to, &wish, &out);
+    tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .nargs = 3, .max = len);
+    tern_am_prepared     out;
+    tern_status          st = tern_am_prepare(w->ctx, to, &opts, &out);
 
     if (st != TERN_OK)
         return st;
@@ -424,7 +427,7 @@ static void ask(struct soak_worker *w, int to)
     struct soak_notes *n = w->notes;
     size_t             most = tern_am_max_medium(w->ctx, to, 3), len = soak_dice(w, soak_dice(w, 8) ? 200 : 8000);
     uint32_t           args[3] = { (uint32_t)w->id, n->asked[to], 0 };
-    tern_am            am = { .kind = (tern_am_kind)soak_dice(w, 3), .handler = ASK, .nargs = 3, .args = args };
+    tern_am            am = TERN_AM(.kind = (tern_am_kind)soak_dice(w, 3), .handler = ASK, .nargs = 3, .args = args);
 
     SOAK_COUNT(am);
     len = len < most ? len : most;
@@ -504,12 +507,12 @@ void soak_notes_open(struct soak_worker *w)
         n->asked[rank] = answered[w->id][rank];
         unsigned count = notes_between(rank, tern_rank(), w->id);
 
-        OK(tern_notice_init(w->ctx, region, rank, TERN_ANY_TAG, soak_epoch.unexpected || count == 0 ? 1 : count,
-                            &n->notices[rank]));
+        OK(tern_notify_create(w->ctx, region, rank, TERN_ANY_TAG, soak_epoch.unexpected || count == 0 ? 1 : count,
+                              &n->requests[rank]));
         if (!soak_epoch.unexpected && count > 0)
-            OK(tern_notice_start(n->notices[rank]));
+            OK(tern_request_start(n->requests[rank]));
     }
-    OK(tern_notice_init(w->ctx, region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &n->any));
+    OK(tern_notify_create(w->ctx, region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &n->any));
 }
 
 void soak_notes_close(struct soak_worker *w)
@@ -517,8 +520,8 @@ void soak_notes_close(struct soak_worker *w)
     struct soak_notes *n = w->notes;
 
     for (int rank = 0; rank < tern_size(); rank++)
-        OK(tern_notice_free(n->notices[rank]));
-    OK(tern_notice_free(n->any));
+        OK(tern_request_free(&n->requests[rank]));
+    OK(tern_request_free(&n->any));
     free(n->out);
     free(n->sink);
     free(n->payload);

@@ -59,7 +59,7 @@ static void refill(struct soak_worker *w)
 static tern_status put_with(tern_ctx *ctx, const struct place *p, const unsigned char *src, uint32_t flags)
 {
     tern_event  event = TERN_EVENT_INIT, near = TERN_EVENT_INIT;
-    tern_opts   opts = { .flags = flags, .local = &near, .event = &event };
+    tern_opts   opts = TERN_OPTS(.flags = flags, .local = &near, .event = &event);
     tern_status st, late;
 
     while ((st = tern_put_with(ctx, p->region, p->rank, p->base + p->at, src, p->len, &opts)) == TERN_AGAIN)
@@ -206,10 +206,9 @@ static void atomic_op(struct soak_worker *w)
         operand = (uint32_t)operand, compare = (uint32_t)compare;
     next = computed(type, op, old, operand, compare);
     memcpy(p.mirror + p.at, &next, bytes);
-    const tern_atomic_args args = { .op = op,
-                                    .operand = (uint32_t)op & none ? NULL : &operand,
-                                    .compare = op == TERN_ATOMIC_CAS ? &compare : NULL,
-                                    .result = (uint32_t)op & TERN_ATOMIC_FETCHING ? &result : NULL };
+    const tern_atomic_args args = TERN_ATOMIC_ARGS(.op = op, .operand = (uint32_t)op & none ? NULL : &operand,
+                                                   .compare = op == TERN_ATOMIC_CAS ? &compare : NULL,
+                                                   .result = (uint32_t)op & TERN_ATOMIC_FETCHING ? &result : NULL);
     if (soak_dice(w, 2) == 0) {
         if (!GOOD(p.rank, tern_atomic(w->ctx, domain, p.region, p.rank, p.base + p.at, &args)))
             return;
@@ -234,19 +233,19 @@ static void trigger(struct soak_worker *w)
     SOAK_COUNT(trigger);
     refill(w);
     OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &ctx));
-    OK(tern_counter_new(ctx, &counter));
+    OK(tern_counter_create(ctx, &counter));
     memcpy(p.mirror + p.at, src, p.len);
     for (uint64_t i = 0; i < 2 && good; i++)
         good = GOOD(p.rank, tern_put_with(ctx, p.region, p.rank, p.base + p.at, i == 0 ? s->want : src, p.len,
-                                          &(tern_opts){ .counter = counter, .when = counter, .threshold = i + 1 }));
+                                          &TERN_OPTS(.counter = counter, .when = counter, .threshold = i + 1)));
     good = good && GOOD(p.rank, tern_get_with(ctx, p.region, p.rank, p.base + p.at, s->want, p.len,
-                                              &(tern_opts){ .counter = counter, .when = counter, .threshold = 3 }));
+                                              &TERN_OPTS(.counter = counter, .when = counter, .threshold = 3)));
     OK(tern_counter_add(counter, 1));
     if (good && GOOD(p.rank, tern_counter_wait(counter, 4, TERN_FOREVER)))
         CHECK(memcmp(s->want, p.mirror + p.at, p.len) == 0);
     GOOD(-1, tern_quiet(ctx));
     OK(tern_counter_free(counter));
-    GOOD(-1, tern_ctx_destroy(ctx));
+    GOOD(-1, tern_ctx_free(ctx));
 }
 
 /* A context that lives for a few operations; its operations are complete when it has been destroyed. */
@@ -265,7 +264,7 @@ static void short_context(struct soak_worker *w)
         memcpy(p.mirror + p.at, w->slices->local, p.len);
         GOOD(p.rank, tern_put_nbi(ctx, p.region, p.rank, p.base + p.at, w->slices->local, p.len));
     }
-    GOOD(-1, tern_ctx_destroy(ctx));
+    GOOD(-1, tern_ctx_free(ctx));
 }
 
 void soak_slices_step(struct soak_worker *w)

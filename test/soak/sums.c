@@ -32,18 +32,17 @@ static void add(struct soak_worker *w)
 
     SOAK_COUNT(fetch);
     switch (soak_dice(w, 4)) {
-    case 0: good = GOOD(rank, tern_fadd_u64(w->ctx, region, rank, word * 8, delta, &was)); break;
-    case 1: good = GOOD(rank, tern_atomic_fadd_u64(w->ctx, soak_epoch.u64, region, rank, word * 8, delta, &was)); break;
+    case 0: good = GOOD(rank, tern_fadd(w->ctx, region, rank, word * 8, delta, &was)); break;
+    case 1: good = GOOD(rank, tern_atomic_fadd(w->ctx, soak_epoch.u64, region, rank, word * 8, delta, &was)); break;
     case 2:
-        good =
-            GOOD(rank, tern_atomic_nb(w->ctx, soak_epoch.u64, region, rank, word * 8,
-                                      &(tern_atomic_args){ .op = TERN_ATOMIC_FADD, .operand = &delta, .result = &was },
-                                      &event)) &&
-            GOOD(rank, tern_event_wait(&event, TERN_FOREVER));
+        good = GOOD(rank, tern_atomic_nb(w->ctx, soak_epoch.u64, region, rank, word * 8,
+                                         &TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_FADD, .operand = &delta, .result = &was),
+                                         &event)) &&
+               GOOD(rank, tern_event_wait(&event, TERN_FOREVER));
         break;
     default:
         good = GOOD(rank, tern_atomic_nbi(w->ctx, soak_epoch.u64, region, rank, word * 8,
-                                          &(tern_atomic_args){ .op = TERN_ATOMIC_ADD, .operand = &delta }));
+                                          &TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_ADD, .operand = &delta)));
     }
     if (good)
         w->sums->added[rank][word] += delta;
@@ -60,7 +59,7 @@ static void guarded(struct soak_worker *w)
     if (soak_dice(w, 4) == 0) {
         st = tern_mutex_try(w->ctx, soak_epoch.mutexes, rank, index,
                             soak_dice(w, 2) ? TERN_NOW : tern_deadline_in(1e-4));
-        if (st == TERN_AGAIN || st == TERN_ERR_TIMEOUT)
+        if (st == TERN_PENDING || st == TERN_ERR_TIMEOUT)
             return;
     } else {
         st = tern_mutex_lock(w->ctx, soak_epoch.mutexes, rank, index);
@@ -82,7 +81,7 @@ static void accumulate(struct soak_worker *w)
     uint64_t          seed = acc_seed(tern_rank(), w->id, s->accumulates), first = seed;
     int               rank = (int)(job_random(&seed) % (unsigned)tern_size());
     tern_event        event = TERN_EVENT_INIT;
-    tern_opts         opts = { .flags = soak_dice(w, 2) ? TERN_IMMEDIATE : 0, .event = &event };
+    tern_opts         opts = TERN_OPTS(.flags = soak_dice(w, 2) ? TERN_IMMEDIATE : 0, .event = &event);
     tern_status       st;
 
     SOAK_COUNT(acc);

@@ -61,7 +61,7 @@ static int64_t message_tag(const struct soak_worker *w, unsigned number)
     return (int64_t)(w->id + 1) << 32 | (int64_t)number;
 }
 
-static void check_message(struct soak_worker *w, const tern_message_info *info, const unsigned char *bytes, size_t size,
+static void check_message(struct soak_worker *w, const tern_request_info *info, const unsigned char *bytes, size_t size,
                           uint64_t turn)
 {
     unsigned number = (unsigned)info->tag;
@@ -111,8 +111,8 @@ static tern_status send_start(struct soak_worker *w, struct sending *s, unsigned
     if (!s->persistent)
         return synchronous ? tern_issend(w->ctx, s->to, tag, s->bytes, len, &s->request)
                            : tern_isend(w->ctx, s->to, tag, s->bytes, len, &s->request);
-    st = synchronous ? tern_ssend_init(w->ctx, s->to, tag, s->bytes, len, &s->request)
-                     : tern_send_init(w->ctx, s->to, tag, s->bytes, len, &s->request);
+    st = synchronous ? tern_ssend_create(w->ctx, s->to, tag, s->bytes, len, &s->request)
+                     : tern_send_create(w->ctx, s->to, tag, s->bytes, len, &s->request);
     return st == TERN_OK ? tern_request_start(s->request) : st;
 }
 
@@ -137,7 +137,7 @@ static void send_next(struct soak_worker *w, int to)
     }
     if (soak_dice(w, 16) == 0) { /* nothing has been sent behind it, so its number can be reused */
         SOAK_COUNT(cancel);
-        st = tern_request_cancel(&s->request);
+        st = tern_request_cancel(&s->request, NULL);
         CHECK(st == TERN_OK || st == TERN_PENDING);
         if (st == TERN_OK) {
             send_ended(s);
@@ -164,7 +164,7 @@ static void receive_ended(struct receiving *r)
 }
 
 /* The request has completed with this status. */
-static void received(struct soak_worker *w, struct receiving *r, tern_status st, const tern_message_info *info)
+static void received(struct soak_worker *w, struct receiving *r, tern_status st, const tern_request_info *info)
 {
     bool truncated = st == TERN_ERR_TRUNCATED;
 
@@ -184,7 +184,7 @@ static void receive_start(struct soak_worker *w, struct receiving *r, int source
     r->persistent = soak_dice(w, 4) == 0;
     r->turn = ++w->tags->turns;
     if (r->persistent) {
-        OK(tern_recv_init_masked(w->ctx, source, message_tag(w, 0), MASK, r->bytes, r->size, &r->request));
+        OK(tern_recv_create_masked(w->ctx, source, message_tag(w, 0), MASK, r->bytes, r->size, &r->request));
         OK(tern_request_start(r->request));
     } else {
         OK(tern_irecv_masked(w->ctx, source, message_tag(w, 0), MASK, r->bytes, r->size, &r->request));
@@ -193,8 +193,8 @@ static void receive_start(struct soak_worker *w, struct receiving *r, int source
 
 static void receive_cancel(struct soak_worker *w, struct receiving *r)
 {
-    tern_message_info info;
-    tern_status       st = tern_request_cancel(&r->request);
+    tern_request_info info;
+    tern_status       st = tern_request_cancel(&r->request, NULL);
 
     SOAK_COUNT(cancel);
     if (st == TERN_PENDING) {
@@ -209,7 +209,7 @@ static void receive_cancel(struct soak_worker *w, struct receiving *r)
 static void receive_step(struct soak_worker *w, int source)
 {
     struct receiving *r = &w->tags->receives[soak_dice(w, RECEIVES)];
-    tern_message_info info;
+    tern_request_info info;
     tern_status       st;
 
     if (!r->request) {
@@ -227,19 +227,19 @@ static void probe_step(struct soak_worker *w, int source)
 {
     int               from = soak_dice(w, 2) ? TERN_ANY_SOURCE : source;
     tern_message     *message;
-    tern_message_info info, again;
+    tern_request_info info, again;
     tern_status       st;
     unsigned char    *bytes;
 
     SOAK_COUNT(probe);
     if (soak_dice(w, 2)) {
         st = tern_probe_masked(w->ctx, from, message_tag(w, 0), MASK, TERN_NOW, &info);
-        if (st != TERN_ERR_TIMEOUT && GOOD(from, st))
+        if (st != TERN_PENDING && GOOD(from, st))
             SAME(w->tags->turn_of[info.source][(unsigned)info.tag % MESSAGES], 0);
         return;
     }
     st = tern_mprobe_masked(w->ctx, from, message_tag(w, 0), MASK, TERN_NOW, &message, &info);
-    if (st == TERN_ERR_TIMEOUT || !GOOD(from, st))
+    if (st == TERN_PENDING || !GOOD(from, st))
         return;
     bytes = job_new(info.len);
     if (GOOD(info.source, tern_mrecv(&message, bytes, info.len, &again))) {
@@ -341,7 +341,7 @@ void soak_tags_finish(struct soak_worker *w)
     struct soak_tags *t = w->tags;
     tern_request     *requests[SENDS + RECEIVES];
     unsigned          places[SENDS + RECEIVES];
-    tern_message_info info;
+    tern_request_info info;
     size_t            n, index;
 
     for (int i = 0; i < RECEIVES; i++)

@@ -1,8 +1,8 @@
 /* acc.c: random accumulates of all ranks to all ranks.
  *
- * Promise: for every type, shape, form and kind of memory, every summand is added exactly once, whichever other ranks
- * accumulate to the same elements at the same time; and of get-accumulates to one element each returns a different
- * value.
+ * Promise: for every reduction, type, shape, form and kind of memory, every operand is applied exactly once, whichever
+ * other ranks accumulate to the same elements at the same time; and of get-accumulates that add to one element each
+ * returns a different value.
  *
  * env: TERN_CMA=off
  * ranks: 1 2 3 8
@@ -53,9 +53,8 @@ static void settle(struct slot *s)
 
 static void start(struct slot *s, tern_region *region, int target, uint64_t how)
 {
-    tern_opts   opts = { .flags = 0,
-                         .local = how % 5 < 2 ? &s->local : NULL,
-                         .event = how % 5 != 1 ? &s->event : NULL }; /* none: as _nbi */
+    tern_opts   opts = TERN_OPTS(.flags = 0, .local = how % 5 < 2 ? &s->local : NULL,
+                                 .event = how % 5 != 1 ? &s->event : NULL); /* none: as _nbi */
     tern_status st;
 
     s->told = opts.local && how % 3 != 0;
@@ -70,21 +69,21 @@ static void start(struct slot *s, tern_region *region, int target, uint64_t how)
     OK(st);
 }
 
-static void run(enum job_kind kind, int first)
+/* Random accumulates with one reduction, or with sum for types that do not have it. */
+static void run(enum job_kind kind, tern_reduction op, int first, int rounds)
 {
     struct job_region area;
     struct slot       slot[UNDER_WAY] = { { NULL, NULL, TERN_EVENT_INIT, TERN_EVENT_INIT, false } };
     struct acc        again;
 
-    memset(&model, 0, sizeof(model));
     job_region_make(&area, kind, ACC_PART);
-    clear(area.mine, ACC_PART);
+    acc_model_fill(&model, area.mine);
     for (int i = 0; i < UNDER_WAY; i++) {
         slot[i].buffer = job_new(ACC_NEAR * ACC_ELEMENT);
         slot[i].acc = job_new(sizeof(*slot[i].acc));
     }
     OK(tern_barrier(TERN_WORLD));
-    for (int round = first; round < first + ROUNDS; round++) {
+    for (int round = first; round < first + rounds; round++) {
         struct slot *s = &slot[round % UNDER_WAY];
         uint64_t     seed = seed_of(tern_rank(), round);
         int          target = target_of(&seed);
@@ -92,7 +91,7 @@ static void run(enum job_kind kind, int first)
         settle(s);
         if (round % UNDER_WAY == 0)
             OK(tern_quiet(TERN_WORLD)); /* completes those without an event */
-        acc_make(s->acc, s->buffer, &seed);
+        acc_make_op(s->acc, op, s->buffer, &seed);
         acc_fill(s->acc, s->buffer, seed_of(tern_rank(), round));
         start(s, area.region, target, job_random(&seed));
     }
@@ -101,12 +100,12 @@ static void run(enum job_kind kind, int first)
     OK(tern_quiet(TERN_WORLD));
     OK(tern_barrier(TERN_WORLD));
     for (int rank = 0; rank < tern_size(); rank++)
-        for (int round = first; round < first + ROUNDS; round++) {
+        for (int round = first; round < first + rounds; round++) {
             uint64_t seed = seed_of(rank, round);
 
             if (target_of(&seed) != tern_rank())
                 continue;
-            acc_make(&again, slot[0].buffer, &seed);
+            acc_make_op(&again, op, slot[0].buffer, &seed);
             acc_apply(&model, &again, seed_of(rank, round));
         }
     ACC_HOLDS(&model, area.mine);
@@ -123,10 +122,10 @@ static void run(enum job_kind kind, int first)
 /* All ranks take numbers from one counter and tick them off. */
 static void take_numbers(enum job_kind kind)
 {
-    const tern_scale  one64 = { TERN_INT64, NULL }, one32 = { TERN_INT32, NULL };
-    struct job_region area;
-    uint64_t          all = (uint64_t)TAKES * (uint64_t)tern_size();
-    int64_t           last = -1;
+    const tern_acc_args one64 = TERN_ACC_ARGS(.type = TERN_INT64), one32 = TERN_ACC_ARGS(.type = TERN_INT32);
+    struct job_region   area;
+    uint64_t            all = (uint64_t)TAKES * (uint64_t)tern_size();
+    int64_t             last = -1;
 
     job_region_make(&area, kind, 8 + all * sizeof(int32_t));
     clear(area.mine, 8 + all * sizeof(int32_t));
@@ -158,9 +157,9 @@ static void take_numbers(enum job_kind kind)
  * its own additions race with those of the thread that serves the others. */
 static void storm(enum job_kind kind)
 {
-    const tern_scale  scale = { TERN_INT64, NULL };
-    struct job_region area;
-    int64_t           one[WIDE + 1], mine = 0, all[64], sum = 0, through = 0, most;
+    const tern_acc_args scale = TERN_ACC_ARGS(.type = TERN_INT64);
+    struct job_region   area;
+    int64_t             one[WIDE + 1], mine = 0, all[64], sum = 0, through = 0, most;
 
     for (int i = 0; i <= WIDE; i++)
         one[i] = 1;
@@ -194,8 +193,12 @@ int main(void)
     OK(tern_init());
     storm(JOB_HOST);
     storm(JOB_REGISTERED);
-    run(JOB_HOST, 0);
-    run(JOB_REGISTERED, ROUNDS);
+    run(JOB_HOST, TERN_SUM, 0, ROUNDS);
+    run(JOB_REGISTERED, TERN_SUM, ROUNDS, ROUNDS);
+    for (int op = TERN_SUM + 1; op < (int)TERN_REDUCTIONS; op++) {
+        run(JOB_HOST, (tern_reduction)op, ROUNDS * op, ROUNDS / 3);
+        run(JOB_REGISTERED, (tern_reduction)op, ROUNDS * op + ROUNDS / 2, ROUNDS / 3);
+    }
     take_numbers(JOB_HOST);
     take_numbers(JOB_REGISTERED);
     OK(tern_finalize());

@@ -33,9 +33,8 @@ static void on_ask(const tern_am_event *event, void *user)
 {
     size_t   most = tern_am_max_medium(TERN_WORLD, event->source, 2);
     uint32_t args[2] = { event->args[0], sum(reply_bytes, most) };
-    tern_am  am = {
-         .kind = TERN_AM_MEDIUM, .handler = ANSWER, .nargs = 2, .args = args, .payload = reply_bytes, .len = most
-    };
+    tern_am  am = TERN_AM(.kind = TERN_AM_MEDIUM, .handler = ANSWER, .nargs = 2, .args = args, .payload = reply_bytes,
+                          .len = most);
 
     (void)user;
     SAME(event->args[0], (uint32_t)asked[event->source]);
@@ -63,16 +62,16 @@ static bool all_answered(void *arg)
 
 static void send_one(int to, uint32_t number, uint64_t *seed, unsigned char *bytes)
 {
-    size_t       most = tern_am_max_medium(TERN_WORLD, to, 2);
-    size_t       len = job_random(seed) % (job_random(seed) % 8 ? 200 : most + 1);
-    uint32_t     args[2] = { number, 0 };
-    tern_am      am = { .kind = (tern_am_kind)(job_random(seed) >> 33) % 3, .handler = ASK, .nargs = 2, .args = args };
-    tern_am_wish wish = { .kind = TERN_AM_MEDIUM, .nargs = 2, .max = len };
-    tern_am_prepared out;
+    size_t   most = tern_am_max_medium(TERN_WORLD, to, 2);
+    size_t   len = job_random(seed) % (job_random(seed) % 8 ? 200 : most + 1);
+    uint32_t args[2] = { number, 0 };
+    tern_am  am = TERN_AM(.kind = (tern_am_kind)(job_random(seed) >> 33) % 3, .handler = ASK, .nargs = 2, .args = args);
+    tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .nargs = 2, .max = len);
+    tern_am_prepared     out;
 
     job_fill(bytes, len, (unsigned)tern_rank(), number);
     if (job_random(seed) % 3 == 0) {
-        OK(tern_am_prepare(TERN_WORLD, to, &wish, &out));
+        OK(tern_am_prepare(TERN_WORLD, to, &opts, &out));
         memcpy(out.addr, bytes, out.len);
         args[1] = sum(bytes, out.len);
         OK(tern_am_commit(&out, ASK, args, 2, out.len));

@@ -39,7 +39,7 @@ static void counted(tern_atomic_domain *domain, tern_region *region, int owner, 
     const uint64_t one = 1;
 
     for (unsigned i = 0; i < EACH; i++) {
-        const tern_atomic_args args = { TERN_ATOMIC_FADD, &one, NULL, &log[i].saw };
+        const tern_atomic_args args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_FADD, .operand = &one, .result = &log[i].saw);
         tern_event             event;
 
         log[i].begun = tern_clock();
@@ -47,9 +47,9 @@ static void counted(tern_atomic_domain *domain, tern_region *region, int owner, 
             OK(tern_atomic_nb(TERN_WORLD, domain, region, owner, COUNTER, &args, &event));
             OK(tern_event_wait(&event, TERN_FOREVER));
         } else if (i % 3 == 1 || getenv("TERN_OFI_ATOMICS")) {
-            OK(tern_atomic_fadd_u64(TERN_WORLD, domain, region, owner, COUNTER, 1, &log[i].saw));
+            OK(tern_atomic_fadd(TERN_WORLD, domain, region, owner, COUNTER, 1, &log[i].saw));
         } else {
-            OK(tern_fadd_u64(TERN_WORLD, region, owner, COUNTER, 1, &log[i].saw));
+            OK(tern_fadd(TERN_WORLD, region, owner, COUNTER, 1, &log[i].saw));
         }
         log[i].known = tern_clock();
     }
@@ -65,7 +65,8 @@ static void swapped(tern_atomic_domain *domain, tern_region *region, int owner, 
         e->compare = guess;
         e->stored = (uint64_t)(tern_rank() + 1) << 32 | (i + 1); /* no other rank stores this value */
         e->begun = tern_clock();
-        OK(tern_atomic_cas_u64(TERN_WORLD, domain, region, owner, CELL, e->compare, e->stored, &e->saw));
+        e->saw = e->compare;
+        OK(tern_atomic_cas(TERN_WORLD, domain, region, owner, CELL, &e->saw, e->stored));
         e->known = tern_clock();
         guess = e->saw == e->compare ? e->stored : e->saw;
     }
@@ -144,10 +145,11 @@ static void check_chain(const struct entry *all, size_t count, uint64_t last)
 static uint64_t step_by_cas(tern_atomic_domain *domain, tern_region *region, int owner, uint64_t turn, uint64_t *guess)
 {
     uint64_t               tried = *guess, more = tried + 1;
-    const tern_atomic_args args = { TERN_ATOMIC_CAS, &more, &tried, guess };
+    const tern_atomic_args args =
+        TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_CAS, .operand = &more, .compare = &tried, .result = guess);
 
     if (turn % 2)
-        OK(tern_atomic_cas_u64(TERN_WORLD, domain, region, owner, CHAIN, tried, more, guess));
+        OK(tern_atomic_cas(TERN_WORLD, domain, region, owner, CHAIN, guess, more));
     else
         OK(tern_atomic(TERN_WORLD, domain, region, owner, CHAIN, &args));
     if (*guess != tried)
@@ -162,12 +164,13 @@ static void step(tern_atomic_domain *domain, tern_region *region, int owner, uin
 {
     const uint64_t         one = 1;
     uint64_t               was;
-    const tern_atomic_args add = { TERN_ATOMIC_FADD, &one, NULL, &was }, inc = { TERN_ATOMIC_FINC, NULL, NULL, &was };
+    const tern_atomic_args add = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_FADD, .operand = &one, .result = &was),
+                           inc = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_FINC, .result = &was);
 
     if (turn % 2)
         OK(tern_atomic(TERN_WORLD, domain, region, owner, STORM, &add));
     else
-        OK(tern_atomic_fadd_u64(TERN_WORLD, domain, region, owner, STORM, 1, &was));
+        OK(tern_atomic_fadd(TERN_WORLD, domain, region, owner, STORM, 1, &was));
     if (flags)
         OK(tern_atomic(TERN_WORLD, domain, region, owner, STEPS, &inc));
 }
@@ -187,16 +190,16 @@ static void storm(tern_atomic_domain *domain, tern_region *region, int owner, bo
                 mine[1] += step_by_cas(domain, region, owner, mine[0] + i, &guess);
         if (tern_rank() == owner && mine[0] % 16 == 0) {
             OK(tern_progress(TERN_WORLD));
-            OK(tern_atomic_get_u64(TERN_WORLD, domain, region, owner, THROUGH, &through));
+            OK(tern_atomic_get(TERN_WORLD, domain, region, owner, THROUGH, &through));
         }
     }
     if (tern_rank() != owner)
-        OK(tern_atomic_fadd_u64(TERN_WORLD, domain, region, owner, THROUGH, 1, &was));
+        OK(tern_atomic_fadd(TERN_WORLD, domain, region, owner, THROUGH, 1, &was));
     OK(tern_allgather(TERN_WORLD, mine, sizeof(mine), all));
     for (int i = 0; i < 2 * tern_size(); i++)
         sum[i % 2] += all[i / 2][i % 2];
     for (int i = 0; i < 3; i++) {
-        OK(tern_atomic_get_u64(TERN_WORLD, domain, region, owner, (uint64_t)place[i], &was));
+        OK(tern_atomic_get(TERN_WORLD, domain, region, owner, (uint64_t)place[i], &was));
         if (i != 1 || flags)
             SAME(was, sum[i == 2]);
     }
@@ -215,11 +218,12 @@ static void sums(tern_atomic_domain *domain, tern_type type, tern_region *region
     uint64_t got = 0;
 
     for (unsigned i = 0; i < EACH; i++) {
-        const tern_atomic_args args = { .op = TERN_ATOMIC_ADD,
-                                        .operand = type == TERN_FLOAT                          ? (const void *)&one_f
-                                                   : type == TERN_DOUBLE                       ? (const void *)&one_d
-                                                   : type == TERN_INT32 || type == TERN_UINT32 ? (const void *)&one_s
-                                                                                               : (const void *)&one_i };
+        const tern_atomic_args args =
+            TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_ADD, .operand = type == TERN_FLOAT    ? (const void *)&one_f
+                                                               : type == TERN_DOUBLE ? (const void *)&one_d
+                                                               : type == TERN_INT32 || type == TERN_UINT32
+                                                                   ? (const void *)&one_s
+                                                                   : (const void *)&one_i);
         OK(tern_atomic_nbi(TERN_WORLD, domain, region, owner, SUM, &args));
     }
     OK(tern_barrier(TERN_WORLD)); /* it completes the additions */
@@ -261,7 +265,7 @@ static void histories(tern_region *region, unsigned char *mine, int owner)
     swapped(domain, region, owner, log);
     hand_in(region, owner, log);
     memcpy(all, mine + LOG, count * sizeof(*all));
-    OK(tern_atomic_get_u64(TERN_WORLD, domain, region, owner, CELL, &last));
+    OK(tern_atomic_get(TERN_WORLD, domain, region, owner, CELL, &last));
     if (tern_rank() == owner)
         check_chain(all, count, last);
     OK(tern_barrier(TERN_WORLD));

@@ -103,7 +103,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < REGIONS; i++)
         if (regions[i].region)
             job_region_drop(&regions[i]);
-    OK(tern_ctx_destroy(node));
+    OK(tern_ctx_free(node));
     OK(tern_finalize());
     free(all);
     free(src);

@@ -45,7 +45,7 @@ static void add_many(uint64_t *mine)
         else
             st = tern_mutex_lock(TERN_WORLD, mutexes, rank, index);
         if (st != TERN_OK) {
-            RETURNS(how == 0 ? TERN_AGAIN : TERN_ERR_TIMEOUT, st);
+            RETURNS(how == 0 ? TERN_PENDING : TERN_ERR_TIMEOUT, st);
             CHECK(how < 2);
             continue;
         }
@@ -63,7 +63,7 @@ int main(void)
     numbers = (size_t)tern_size() * MUTEXES;
     mine = job_new(numbers * sizeof(*mine));
     all = job_new(numbers * sizeof(*all) * (size_t)tern_size());
-    OK(tern_region_alloc(TERN_WORLD, MUTEXES * 8, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, MUTEXES * 8, NULL, &region));
     memset(tern_region_ptr(region, tern_rank()), 0, MUTEXES * 8);
     OK(tern_mutex_create(TERN_WORLD, MUTEXES, &mutexes));
     add_many(mine);
@@ -78,7 +78,7 @@ int main(void)
             OK(tern_get(TERN_WORLD, region, rank, index * 8, &value, sizeof(value)));
             SAME(value, sum);
         }
-    OK(tern_mutex_destroy(mutexes));
+    OK(tern_mutex_free(mutexes));
     OK(tern_region_free(region));
     OK(tern_finalize());
     free(mine);

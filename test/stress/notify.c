@@ -39,10 +39,10 @@ struct arrival {
 };
 
 struct model {
-    tern_notice *notice;
-    int          source;
-    int64_t      tag;
-    uint32_t     count, left;
+    tern_request *request;
+    int           source;
+    int64_t       tag;
+    uint32_t      count, left;
     enum { IDLE, STARTED, DONE } state;
     uint64_t       turn; /* when it was started */
     struct arrival last;
@@ -71,7 +71,7 @@ static void model_comes(const struct arrival *a)
     struct model *oldest = NULL;
 
     for (unsigned i = 0; i < MOST; i++)
-        if (models[i].notice && models[i].state == STARTED && takes(&models[i], a) &&
+        if (models[i].request && models[i].state == STARTED && takes(&models[i], a) &&
             (!oldest || models[i].turn < oldest->turn))
             oldest = &models[i];
     if (oldest) {
@@ -106,11 +106,11 @@ static void model_start(struct model *m)
 
 /* ---- both ---- */
 
-static void same_info(const tern_notice_info *info, const struct arrival *a)
+static void same_info(const tern_request_info *info, const struct arrival *a)
 {
     SAME(info->source, a->source);
     SAME(info->tag, a->tag);
-    SAME(info->bytes, a->bytes);
+    SAME(info->len, a->bytes);
 }
 
 static void init(struct model *m)
@@ -118,17 +118,17 @@ static void init(struct model *m)
     *m = (struct model){ .source = dice(2) ? TERN_ANY_SOURCE : (int)dice((unsigned)tern_size()),
                          .tag = dice(2) ? TERN_ANY_TAG : (int64_t)dice(TAGS),
                          .count = dice(3) ? 1 : 1 + dice(5) };
-    OK(tern_notice_init(TERN_WORLD, region, m->source, m->tag, m->count, &m->notice));
+    OK(tern_notify_create(TERN_WORLD, region, m->source, m->tag, m->count, &m->request));
 }
 
 static void test(struct model *m)
 {
-    tern_notice_info info;
+    tern_request_info info;
 
     RETURNS(m->state == DONE   ? TERN_OK
             : m->state == IDLE ? TERN_ERR_STATE
                                : TERN_PENDING,
-            tern_notice_test(m->notice, &info));
+            tern_request_test(&m->request, &info));
     if (m->state != DONE)
         return;
     same_info(&info, &m->last);
@@ -138,19 +138,22 @@ static void test(struct model *m)
 
 static void probe(struct model *m)
 {
-    int              i = model_oldest(m);
-    tern_notice_info info;
+    int               i = model_oldest(m);
+    tern_request_info info;
 
-    RETURNS(i >= 0 ? TERN_OK : TERN_PENDING, tern_notice_probe(m->notice, &info));
+    RETURNS(i >= 0 ? TERN_OK : TERN_PENDING, tern_notify_probe(m->request, &info));
     if (i >= 0)
         same_info(&info, &kept[i]);
 }
 
 static void cancel(struct model *m)
 {
-    tern_notice_info info;
+    tern_request_info info;
 
-    RETURNS(m->state == STARTED ? TERN_OK : TERN_ERR_STATE, tern_notice_cancel(m->notice, &info));
+    RETURNS(m->state == STARTED ? TERN_OK
+            : m->state == IDLE  ? TERN_ERR_STATE
+                                : TERN_PENDING,
+            tern_request_cancel(&m->request, &info));
     if (m->state != STARTED)
         return;
     SAME(info.matches, m->count - m->left);
@@ -162,15 +165,15 @@ static void step(void)
 {
     struct model *m = &models[dice(MOST)];
 
-    if (!m->notice) {
+    if (!m->request) {
         init(m);
         return;
     }
     switch (dice(16)) {
     case 0: cancel(m); break;
     case 1:
-        OK(tern_notice_free(m->notice)); /* whatever its state */
-        m->notice = NULL;
+        OK(tern_request_free(&m->request)); /* whatever its state */
+        m->request = NULL;
         break;
     case 2:
     case 3: probe(m); break;
@@ -179,7 +182,7 @@ static void step(void)
     case 6:
     case 7: test(m); break;
     default:
-        RETURNS(m->state == STARTED ? TERN_ERR_STATE : TERN_OK, tern_notice_start(m->notice));
+        RETURNS(m->state == STARTED ? TERN_ERR_STATE : TERN_OK, tern_request_start(m->request));
         if (m->state != STARTED)
             model_start(m);
     }
@@ -199,10 +202,10 @@ static void round_of(int source, unsigned round)
     static unsigned char data[64];
     uint64_t             numbers = 1 + round * 1000003u;
     unsigned             count = 1 + (unsigned)(job_random(&numbers) % 60);
-    tern_notice         *last;
+    tern_request        *last;
 
-    OK(tern_notice_init(TERN_WORLD, other, source, round, 1, &last));
-    OK(tern_notice_start(last));
+    OK(tern_notify_create(TERN_WORLD, other, source, round, 1, &last));
+    OK(tern_request_start(last));
     OK(tern_barrier(TERN_WORLD)); /* all have finished their earlier steps */
     for (unsigned i = 0; i < count; i++) {
         struct arrival a = arrival_of(&numbers, source);
@@ -213,8 +216,8 @@ static void round_of(int source, unsigned round)
     }
     for (int to = 0; to < tern_size() && source == tern_rank(); to++)
         OK(tern_notify(strict, other, to, round));
-    OK(tern_notice_wait(last, TERN_FOREVER, NULL));
-    OK(tern_notice_free(last));
+    OK(tern_request_wait(&last, TERN_FOREVER, NULL));
+    OK(tern_request_free(&last));
 }
 
 static void against_lists(void)
@@ -227,8 +230,8 @@ static void against_lists(void)
             step();
     }
     for (unsigned i = 0; i < MOST; i++)
-        if (models[i].notice)
-            OK(tern_notice_free(models[i].notice));
+        if (models[i].request)
+            OK(tern_request_free(&models[i].request));
     OK(tern_barrier(TERN_WORLD));
 }
 
@@ -242,11 +245,11 @@ static void storm_counted(struct job_region *r)
 {
     int             ranks = tern_size();
     static uint64_t number[STORM + 1];
-    tern_notice    *notice[64];
+    tern_request   *request[64];
 
     for (int from = 0; from < ranks; from++) {
-        OK(tern_notice_init(TERN_WORLD, r->region, from, TERN_ANY_TAG, STORM, &notice[from]));
-        OK(tern_notice_start(notice[from]));
+        OK(tern_notify_create(TERN_WORLD, r->region, from, TERN_ANY_TAG, STORM, &request[from]));
+        OK(tern_request_start(request[from]));
     }
     OK(tern_barrier(TERN_WORLD));
     for (uint32_t i = 1; i <= STORM; i++) {
@@ -255,13 +258,13 @@ static void storm_counted(struct job_region *r)
             OK(tern_put_notify_nbi(strict, r->region, to, 8u * (unsigned)tern_rank(), &number[i], 8, i));
     }
     OK(tern_quiet(strict));
-    OK(tern_notice_wait_all(notice, (size_t)ranks, TERN_FOREVER, NULL));
+    OK(tern_request_wait_all(request, (size_t)ranks, TERN_FOREVER, NULL, NULL));
     for (int from = 0; from < ranks; from++) {
         uint64_t seen;
 
         OK(tern_get(TERN_WORLD, r->region, tern_rank(), 8u * (unsigned)from, &seen, 8));
         SAME(seen, STORM); /* it was the last: strict */
-        OK(tern_notice_free(notice[from]));
+        OK(tern_request_free(&request[from]));
     }
     OK(tern_barrier(TERN_WORLD));
 }
@@ -269,18 +272,18 @@ static void storm_counted(struct job_region *r)
 /* All to all, and every notification is checked: those of one source arrive in order, after their data. */
 static void storm_watched(struct job_region *r)
 {
-    int          ranks = tern_size();
-    uint32_t     next[64] = { 0 };
-    tern_notice *notice;
-    uint32_t     sent = 0, to_send = STORM * (uint32_t)ranks;
+    int           ranks = tern_size();
+    uint32_t      next[64] = { 0 };
+    tern_request *request;
+    uint32_t      sent = 0, to_send = STORM * (uint32_t)ranks;
 
-    OK(tern_notice_init(TERN_WORLD, r->region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &notice));
-    OK(tern_notice_start(notice));
+    OK(tern_notify_create(TERN_WORLD, r->region, TERN_ANY_SOURCE, TERN_ANY_TAG, 1, &request));
+    OK(tern_request_start(request));
     OK(tern_barrier(TERN_WORLD));
     for (uint32_t got = 0; got < to_send || sent < to_send;) {
-        tern_notice_info info;
-        tern_opts        opts = { .flags = TERN_IMMEDIATE | TERN_NOTIFY, .tag = 1 + sent / (uint32_t)ranks };
-        uint64_t         value = opts.tag, seen = 0;
+        tern_request_info info;
+        tern_opts         opts = TERN_OPTS(.flags = TERN_IMMEDIATE | TERN_NOTIFY, .tag = 1 + sent / (uint32_t)ranks);
+        uint64_t          value = opts.tag, seen = 0;
 
         if (sent < to_send) {
             tern_event  event;
@@ -294,27 +297,27 @@ static void storm_watched(struct job_region *r)
                 OK(tern_event_wait(&event, TERN_FOREVER));
             sent += st == TERN_OK;
         }
-        if (tern_notice_test(notice, &info) != TERN_OK) {
+        if (tern_request_test(&request, &info) != TERN_OK) {
             sched_yield();
             continue;
         }
         SAME(info.tag, ++next[info.source]);
         OK(tern_get(TERN_WORLD, r->region, tern_rank(), 8u * (unsigned)info.source, &seen, 8));
-        CHECK(seen >= info.tag);
-        OK(tern_notice_start(notice));
+        CHECK(seen >= (uint64_t)info.tag);
+        OK(tern_request_start(request));
         got++;
     }
-    OK(tern_notice_free(notice));
+    OK(tern_request_free(&request));
     OK(tern_barrier(TERN_WORLD));
 }
 
 /* No request is started until all possible notifications have been sent: then all of them are there. */
 static void storm_kept(struct job_region *r)
 {
-    const char  *keep = getenv("TERN_NOTIFY_KEEP");
-    int          ranks = tern_size(), from;
-    uint32_t     each = keep ? (uint32_t)atoi(keep) / (uint32_t)ranks : 8000 / (uint32_t)ranks;
-    tern_notice *notice;
+    const char   *keep = getenv("TERN_NOTIFY_KEEP");
+    int           ranks = tern_size(), from;
+    uint32_t      each = keep ? (uint32_t)atoi(keep) / (uint32_t)ranks : 8000 / (uint32_t)ranks;
+    tern_request *request;
 
     each = JOB_SANITIZED && each > 100 ? 100 : each;
     OK(tern_barrier(TERN_WORLD));
@@ -324,10 +327,10 @@ static void storm_kept(struct job_region *r)
     for (uint32_t i = each; i-- > 0;) { /* backwards, one source after the other */
         from = (int)(i % (uint32_t)ranks);
         for (int k = 0; k < ranks; k++, from = (from + 1) % ranks) {
-            OK(tern_notice_init(TERN_WORLD, r->region, from, i, 1, &notice));
-            OK(tern_notice_start(notice));
-            OK(tern_notice_wait(notice, TERN_FOREVER, NULL));
-            OK(tern_notice_free(notice));
+            OK(tern_notify_create(TERN_WORLD, r->region, from, i, 1, &request));
+            OK(tern_request_start(request));
+            OK(tern_request_wait(&request, TERN_FOREVER, NULL));
+            OK(tern_request_free(&request));
         }
     }
     OK(tern_barrier(TERN_WORLD));
@@ -364,7 +367,7 @@ static tern_status storm_access(const struct job_region *r, int to, uint64_t num
     static const uint64_t one = 1;
     static uint64_t       numbers[8192]; /* twice the largest TERN_NOTIFY_KEEP of scripts/soak */
     uint64_t              place = 16u * (unsigned)tern_rank(), got = UINT64_MAX;
-    const tern_opts       opts = { .flags = TERN_IMMEDIATE | TERN_NOTIFY, .tag = (uint32_t)number };
+    tern_opts             opts = TERN_OPTS(.flags = TERN_IMMEDIATE | TERN_NOTIFY, .tag = (uint32_t)number);
     tern_status           st;
 
     CHECK(number < sizeof(numbers) / sizeof(numbers[0]));
@@ -373,7 +376,8 @@ static tern_status storm_access(const struct job_region *r, int to, uint64_t num
         st = tern_get_with(TERN_WORLD, r->region, to, place, &got, 8, &opts);
         SAME(got, st == TERN_OK ? number - 1 : UINT64_MAX);
     } else if (known == ALL && number % 3 == 2) {
-        st = tern_acc_with(TERN_WORLD, r->region, to, place + 8, &one, 8, &(tern_scale){ TERN_UINT64, NULL }, &opts);
+        opts.acc = &TERN_ACC_ARGS(.type = TERN_UINT64);
+        st = tern_acc_with(TERN_WORLD, r->region, to, place + 8, &one, 8, &opts);
     } else {
         st = tern_put_with(TERN_WORLD, r->region, to, place, &numbers[number], known == NOTHING ? 0 : 8, &opts);
     }
@@ -397,15 +401,15 @@ static void storm_full(const struct job_region *r)
     const uint64_t *mine = (const uint64_t *)(void *)r->mine;
     int             right = (tern_rank() + 1) % tern_size(), left = (tern_rank() + tern_size() - 1) % tern_size();
     enum known      known = known_of(r, right), from_left = known_of(r, left);
-    tern_notice    *notice, *go;
+    tern_request   *request, *go;
     unsigned        refused = 0;
 
     if (!keep)
         return;
     memset(r->mine, 0, 4096);
-    OK(tern_notice_init(TERN_WORLD, r->region, left, TERN_ANY_TAG, 1, &notice));
-    OK(tern_notice_init(TERN_WORLD, other, left, 5, 1, &go));
-    OK(tern_notice_start(go));
+    OK(tern_notify_create(TERN_WORLD, r->region, left, TERN_ANY_TAG, 1, &request));
+    OK(tern_notify_create(TERN_WORLD, other, left, 5, 1, &go));
+    OK(tern_request_start(go));
     OK(tern_barrier(TERN_WORLD));
     while (i < each && refused < 500) { /* in a row */
         tern_status st = storm_access(r, right, i, known);
@@ -422,23 +426,23 @@ static void storm_full(const struct job_region *r)
     if (!notifications_follow())
         storm_left(mine + 2 * left, accepted[left], from_left);
     OK(tern_barrier(strict));
-    OK(tern_notice_start(notice));
+    OK(tern_request_start(request));
     while (got < each || i < each) { /* the rest, while the other side makes room */
         if (i < each && storm_access(r, right, i, known) == TERN_OK)
             i++;
-        if (tern_notice_test(notice, NULL) == TERN_OK) {
-            OK(tern_notice_start(notice));
+        if (tern_request_test(&request, NULL) == TERN_OK) {
+            OK(tern_request_start(request));
             got++;
         } else {
             sched_yield();
         }
     }
     OK(tern_notify(TERN_WORLD, other, right, 5));
-    OK(tern_notice_wait(go, TERN_FOREVER, NULL));
+    OK(tern_request_wait(&go, TERN_FOREVER, NULL));
     OK(tern_barrier(TERN_WORLD));
     storm_left(mine + 2 * left, each, from_left);
-    OK(tern_notice_free(go));
-    OK(tern_notice_free(notice));
+    OK(tern_request_free(&go));
+    OK(tern_request_free(&request));
     OK(tern_barrier(TERN_WORLD));
 }
 
@@ -449,8 +453,8 @@ int main(void)
     OK(tern_init());
     seed = job_seed(1000 + (uint64_t)tern_rank());
     OK(tern_ctx_create(tern_team_world(), TERN_STRICT, &strict));
-    OK(tern_region_alloc(TERN_WORLD, 4096, NULL, &region));
-    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &other));
+    OK(tern_region_create(TERN_WORLD, 4096, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, 64, NULL, &other));
     against_lists();
     OK(tern_region_free(region)); /* with the notifications stored for it */
     for (unsigned kind = 0; kind < 2; kind++) {

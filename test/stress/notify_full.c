@@ -47,32 +47,32 @@ static void *sender(void *arg)
     tern_ctx *ctx = make();
 
     send_all(ctx, (uint32_t)(uintptr_t)arg);
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
     return NULL;
 }
 
 /* One after the other, by waits and by events. */
 static void *receiver(void *arg)
 {
-    uint32_t         tag = (uint32_t)(uintptr_t)arg;
-    tern_ctx        *ctx = make();
-    tern_notice     *notice;
-    tern_notice_info info;
+    uint32_t          tag = (uint32_t)(uintptr_t)arg;
+    tern_ctx         *ctx = make();
+    tern_request     *request;
+    tern_request_info info;
 
-    OK(tern_notice_init(ctx, region, TERN_ANY_SOURCE, tag, 1, &notice));
+    OK(tern_notify_create(ctx, region, TERN_ANY_SOURCE, tag, 1, &request));
     for (unsigned i = 0; i < EACH * (unsigned)tern_size(); i++) {
-        OK(tern_notice_start(notice));
+        OK(tern_request_start(request));
         if (i % 2) {
             tern_event event = TERN_EVENT_INIT;
 
-            OK(tern_notice_event(notice, &event));
+            OK(tern_request_event(request, &event));
             OK(tern_event_wait(&event, TERN_FOREVER));
         }
-        OK(tern_notice_wait(notice, TERN_FOREVER, &info));
+        OK(tern_request_wait(&request, TERN_FOREVER, &info));
         SAME(info.tag, tag);
     }
-    OK(tern_notice_free(notice));
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_request_free(&request));
+    OK(tern_ctx_free(ctx));
     return NULL;
 }
 
@@ -94,9 +94,9 @@ static void one_by_one(void)
 }
 
 struct asked {
-    tern_ctx    *ctx;
-    tern_notice *notice;
-    uint32_t     tag;
+    tern_ctx     *ctx;
+    tern_request *request;
+    uint32_t      tag;
 };
 
 static void *send_and_wait(void *arg)
@@ -104,7 +104,7 @@ static void *send_and_wait(void *arg)
     struct asked *a = arg;
 
     send_all(a->ctx, a->tag);
-    OK(tern_notice_wait(a->notice, TERN_FOREVER, NULL));
+    OK(tern_request_wait(&a->request, TERN_FOREVER, NULL));
     return NULL;
 }
 
@@ -116,17 +116,17 @@ static void all_at_once(void)
 
     for (uint32_t tag = 0; tag < TAGS; tag++) {
         asked[tag] = (struct asked){ .ctx = make(), .tag = tag };
-        OK(tern_notice_init(asked[tag].ctx, region, TERN_ANY_SOURCE, tag, EACH * (unsigned)tern_size(),
-                            &asked[tag].notice));
-        OK(tern_notice_start(asked[tag].notice));
+        OK(tern_notify_create(asked[tag].ctx, region, TERN_ANY_SOURCE, tag, EACH * (unsigned)tern_size(),
+                              &asked[tag].request));
+        OK(tern_request_start(asked[tag].request));
     }
     OK(tern_barrier(TERN_WORLD));
     for (uint32_t tag = 0; tag < TAGS; tag++)
         CHECK(pthread_create(&thread[tag], NULL, send_and_wait, &asked[tag]) == 0);
     join(thread, TAGS);
     for (uint32_t tag = 0; tag < TAGS; tag++) {
-        OK(tern_notice_free(asked[tag].notice));
-        OK(tern_ctx_destroy(asked[tag].ctx));
+        OK(tern_request_free(&asked[tag].request));
+        OK(tern_ctx_free(asked[tag].ctx));
     }
 }
 
@@ -142,22 +142,22 @@ static long sleeps_of(void)
 /* Every rank has more notifications of its neighbour than it stores, and waits for one that is never sent. */
 static void sleeps(void)
 {
-    tern_notice *wait, *rest;
-    long         before;
+    tern_request *wait, *rest;
+    long          before;
 
     for (int i = 0; i < 4; i++)
         OK(tern_notify(TERN_WORLD, region, (tern_rank() + 1) % tern_size(), UNASKED));
     OK(tern_barrier(TERN_WORLD));
-    OK(tern_notice_init(TERN_WORLD, region, TERN_ANY_SOURCE, UNASKED + 1, 1, &wait));
-    OK(tern_notice_start(wait));
+    OK(tern_notify_create(TERN_WORLD, region, TERN_ANY_SOURCE, UNASKED + 1, 1, &wait));
+    OK(tern_request_start(wait));
     before = sleeps_of();
-    RETURNS(TERN_ERR_TIMEOUT, tern_notice_wait(wait, tern_deadline_in(1.0), NULL));
+    RETURNS(TERN_ERR_TIMEOUT, tern_request_wait(&wait, tern_deadline_in(1.0), NULL));
     CHECK(sleeps_of() > before);
-    OK(tern_notice_init(TERN_WORLD, region, TERN_ANY_SOURCE, UNASKED, 4, &rest));
-    OK(tern_notice_start(rest));
-    OK(tern_notice_wait(rest, TERN_FOREVER, NULL));
-    OK(tern_notice_free(rest));
-    OK(tern_notice_free(wait));
+    OK(tern_notify_create(TERN_WORLD, region, TERN_ANY_SOURCE, UNASKED, 4, &rest));
+    OK(tern_request_start(rest));
+    OK(tern_request_wait(&rest, TERN_FOREVER, NULL));
+    OK(tern_request_free(&rest));
+    OK(tern_request_free(&wait));
 }
 
 int main(void)
@@ -165,7 +165,7 @@ int main(void)
     setenv("TERN_NOTIFY_QUEUE", "4", 1);
     setenv("TERN_NOTIFY_KEEP", "2", 1);
     OK(tern_init());
-    OK(tern_region_alloc(TERN_WORLD, 4096, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, 4096, NULL, &region));
     OK(tern_barrier(TERN_WORLD));
     sleeps();
     OK(tern_barrier(TERN_WORLD));

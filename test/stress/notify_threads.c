@@ -76,7 +76,7 @@ static bool is_sent(const struct next *next, int source)
 static void send_immediate(tern_ctx *ctx, const struct next *next, uint64_t place, const void *data, size_t len)
 {
     tern_event      event;
-    const tern_opts opts = { .flags = TERN_NOTIFY | TERN_IMMEDIATE, .event = &event, .tag = next->tag };
+    const tern_opts opts = TERN_OPTS(.flags = TERN_NOTIFY | TERN_IMMEDIATE, .event = &event, .tag = next->tag);
     tern_status     st;
 
     while ((st = tern_put_with(ctx, flow_region[next->flow].region, next->to, place, data, len, &opts)) == TERN_AGAIN) {
@@ -122,7 +122,7 @@ static void *sender(void *arg)
         if (job_random(&dice) >> 16 & 1)
             OK(tern_quiet(ctx));
     }
-    OK(tern_ctx_destroy(ctx));
+    OK(tern_ctx_free(ctx));
     return NULL;
 }
 
@@ -134,13 +134,13 @@ struct tally {
 };
 
 struct receiver {
-    unsigned     flow;
-    tern_ctx    *ctx;
-    tern_notice *notice[RANKS * TAGS];
-    size_t       notices;
-    struct tally tally[RANKS][TAGS];
-    unsigned     expected;
-    pthread_t    thread;
+    unsigned      flow;
+    tern_ctx     *ctx;
+    tern_request *request[RANKS * TAGS];
+    size_t        requests;
+    struct tally  tally[RANKS][TAGS];
+    unsigned      expected;
+    pthread_t     thread;
 };
 
 static void expect(struct receiver *r)
@@ -172,14 +172,14 @@ static unsigned takes(const struct receiver *r, int source, int64_t tag)
     return sum;
 }
 
-static void request(struct receiver *r, int source, int64_t tag)
+static void new_request(struct receiver *r, int source, int64_t tag)
 {
     unsigned each = round_number == AHEAD ? takes(r, source, tag) : 1;
 
     if (each == 0)
         return;
-    OK(tern_notice_init(r->ctx, flow_region[r->flow].region, source, tag, each, &r->notice[r->notices]));
-    OK(tern_notice_start(r->notice[r->notices++]));
+    OK(tern_notify_create(r->ctx, flow_region[r->flow].region, source, tag, each, &r->request[r->requests]));
+    OK(tern_request_start(r->request[r->requests++]));
 }
 
 /* Start requests that together match every notification of the flow. */
@@ -189,44 +189,44 @@ static void request_all(struct receiver *r)
 
     for (int source = 0; source < (by_source ? tern_size() : 1); source++)
         for (int64_t tag = 0; tag < (by_tag ? TAGS : 1); tag++)
-            request(r, by_source ? source : TERN_ANY_SOURCE, by_tag ? tag : TERN_ANY_TAG);
+            new_request(r, by_source ? source : TERN_ANY_SOURCE, by_tag ? tag : TERN_ANY_TAG);
 }
 
-static void count(struct receiver *r, const tern_notice_info *info)
+static void count(struct receiver *r, const tern_request_info *info)
 {
     struct tally *tally;
 
-    CHECK(info->source >= 0 && info->source < tern_size() && info->tag < TAGS && info->bytes < LENGTHS);
+    CHECK(info->source >= 0 && info->source < tern_size() && info->tag < TAGS && info->len < LENGTHS);
     tally = &r->tally[info->source][info->tag];
     if (info->tag / KINDS > 0) /* of a strict context */
-        SAME(info->bytes, tally->count % LENGTHS);
+        SAME(info->len, tally->count % LENGTHS);
     tally->count++;
-    tally->lengths[info->bytes]++;
+    tally->lengths[info->len]++;
 }
 
 /* Receive one notification, by one of the ways to wait, and start its request again. */
 static void receive(struct receiver *r, unsigned way)
 {
-    tern_event       event = TERN_EVENT_INIT;
-    tern_notice_info info;
-    tern_status      st;
-    size_t           index = 0;
+    tern_event        event = TERN_EVENT_INIT;
+    tern_request_info info;
+    tern_status       st;
+    size_t            index = 0;
 
     if (way == 0) {
-        while ((st = tern_notice_test_any(r->notice, r->notices, &index, &info)) == TERN_PENDING)
+        while ((st = tern_request_test_any(r->request, r->requests, &index, &info)) == TERN_PENDING)
             sched_yield();
         OK(st);
-    } else if (way == 1 && r->notices == 1) {
-        OK(tern_notice_event(r->notice[0], &event));
+    } else if (way == 1 && r->requests == 1) {
+        OK(tern_request_event(r->request[0], &event));
         OK(tern_event_wait(&event, TERN_FOREVER));
-        OK(tern_notice_wait(r->notice[0], TERN_FOREVER, &info));
-    } else if (way == 2 && r->notices == 1) {
-        OK(tern_notice_wait(r->notice[0], TERN_FOREVER, &info));
+        OK(tern_request_wait(&r->request[0], TERN_FOREVER, &info));
+    } else if (way == 2 && r->requests == 1) {
+        OK(tern_request_wait(&r->request[0], TERN_FOREVER, &info));
     } else {
-        OK(tern_notice_wait_any(r->notice, r->notices, TERN_FOREVER, &index, &info));
+        OK(tern_request_wait_any(r->request, r->requests, TERN_FOREVER, &index, &info));
     }
     count(r, &info);
-    OK(tern_notice_start(r->notice[index]));
+    OK(tern_request_start(r->request[index]));
 }
 
 /* Check that each number has arrived once, and each length as often as the numbers say. */
@@ -266,12 +266,12 @@ static struct receiver *receiver_make(unsigned flow)
 
 static void receiver_drop(struct receiver *r)
 {
-    for (size_t i = 0; i < r->notices; i++) {
+    for (size_t i = 0; i < r->requests; i++) {
         /* No notification has arrived that was not sent. */
-        RETURNS(round_number == AHEAD ? TERN_ERR_STATE : TERN_PENDING, tern_notice_test(r->notice[i], NULL));
-        OK(tern_notice_free(r->notice[i]));
+        RETURNS(round_number == AHEAD ? TERN_ERR_STATE : TERN_PENDING, tern_request_test(&r->request[i], NULL));
+        OK(tern_request_free(&r->request[i]));
     }
-    OK(tern_ctx_destroy(r->ctx));
+    OK(tern_ctx_free(r->ctx));
     free(r);
 }
 
@@ -291,7 +291,7 @@ static void storm(void)
         CHECK(pthread_join(senders[thread], NULL) == 0);
     for (unsigned flow = 0; flow < FLOWS; flow++)
         if (round_number == AHEAD)
-            OK(tern_notice_wait_all(receivers[flow]->notice, receivers[flow]->notices, TERN_FOREVER, NULL));
+            OK(tern_request_wait_all(receivers[flow]->request, receivers[flow]->requests, TERN_FOREVER, NULL, NULL));
         else
             CHECK(pthread_join(receivers[flow]->thread, NULL) == 0);
     OK(tern_barrier(TERN_WORLD));
@@ -302,18 +302,18 @@ static void storm(void)
 /* The storm of notifications, while this rank stores and refuses its own. */
 static void storm_refusing(void)
 {
-    tern_region *region;
-    tern_notice *unasked;
+    tern_region  *region;
+    tern_request *unasked;
 
-    OK(tern_region_alloc(TERN_WORLD, 64, NULL, &region));
+    OK(tern_region_create(TERN_WORLD, 64, NULL, &region));
     for (int i = 0; i < UNASKED; i++)
         OK(tern_notify(TERN_WORLD, region, tern_rank(), 0));
     OK(tern_barrier(TERN_WORLD));
     storm();
-    OK(tern_notice_init(TERN_WORLD, region, tern_rank(), 0, UNASKED, &unasked));
-    OK(tern_notice_start(unasked));
-    OK(tern_notice_wait(unasked, TERN_FOREVER, NULL));
-    OK(tern_notice_free(unasked));
+    OK(tern_notify_create(TERN_WORLD, region, tern_rank(), 0, UNASKED, &unasked));
+    OK(tern_request_start(unasked));
+    OK(tern_request_wait(&unasked, TERN_FOREVER, NULL));
+    OK(tern_request_free(&unasked));
     OK(tern_barrier(TERN_WORLD));
     OK(tern_region_free(region));
 }

@@ -85,7 +85,7 @@ static void do_put(struct stream *s, const struct step *p)
 {
     unsigned char *src = s->source + job_random(&s->seed) % (SLICE - p->len);
     tern_event     event = TERN_EVENT_INIT, near = TERN_EVENT_INIT;
-    tern_opts      opts = { .flags = 0, .local = &near, .event = &event };
+    tern_opts      opts = TERN_OPTS(.flags = 0, .local = &near, .event = &event);
     uint64_t       value;
 
     memcpy(mirror(s, p->region, p->to) + p->at, src, p->len);
@@ -241,7 +241,7 @@ static void streams_open(struct stream *streams)
 static void streams_close(struct stream *streams)
 {
     for (int i = 0; i < THREADS; i++) {
-        OK(tern_ctx_destroy(streams[i].ctx));
+        OK(tern_ctx_free(streams[i].ctx));
         free(streams[i].mirror);
         free(streams[i].source);
         free(streams[i].sink);

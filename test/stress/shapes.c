@@ -91,7 +91,7 @@ static void spoil(void)
 static void do_it(const struct step *t)
 {
     tern_event  event = TERN_EVENT_INIT, near = TERN_EVENT_INIT;
-    tern_opts   opts = { .flags = 0, .local = &near, .event = &event };
+    tern_opts   opts = TERN_OPTS(.flags = 0, .local = &near, .event = &event);
     tern_status st;
 
     switch (job_random(&seed) % 5) {
@@ -220,8 +220,8 @@ int main(int argc, char **argv)
         job_region_drop(&field[i].made);
         free(field[i].mirror);
     }
-    OK(tern_ctx_destroy(contexts[0]));
-    OK(tern_ctx_destroy(contexts[1]));
+    OK(tern_ctx_free(contexts[0]));
+    OK(tern_ctx_free(contexts[1]));
     OK(tern_finalize());
     shape_close(&shape);
     free(local);

@@ -127,7 +127,7 @@ static void model_start(struct model *m)
 
 /* ---- both ---- */
 
-static void same_info(const tern_message_info *info, const struct mail *mail)
+static void same_info(const tern_request_info *info, const struct mail *mail)
 {
     SAME(info->source, mail->source);
     SAME(info->tag, mail->tag);
@@ -152,7 +152,7 @@ static void begin(struct model *m)
     m->size = random_size();
     m->persistent = dice(3) == 0;
     if (m->persistent) {
-        OK(tern_recv_init_masked(TERN_WORLD, m->source, m->tag, m->mask, m->buffer, m->size, &m->request));
+        OK(tern_recv_create_masked(TERN_WORLD, m->source, m->tag, m->mask, m->buffer, m->size, &m->request));
         m->state = IDLE;
         return;
     }
@@ -172,7 +172,7 @@ static void ended(struct model *m)
 
 static void await(struct model *m)
 {
-    tern_message_info info;
+    tern_request_info info;
 
     RETURNS(m->got.len > m->size ? TERN_ERR_TRUNCATED : TERN_OK, tern_request_wait(&m->request, TERN_FOREVER, &info));
     same_info(&info, &m->got);
@@ -181,7 +181,7 @@ static void await(struct model *m)
 
 static void cancel(struct model *m)
 {
-    tern_status st = tern_request_cancel(&m->request);
+    tern_status st = tern_request_cancel(&m->request, NULL);
 
     CHECK(st == (m->state == DONE ? TERN_PENDING : TERN_OK));
     if (m->state == STARTED)
@@ -193,14 +193,13 @@ static void probe(void)
     static unsigned char buffer[LONGEST];
     struct model         p;
     struct mail          mail;
-    tern_message_info    info;
+    tern_request_info    info;
     tern_message        *message;
     int                  i;
 
     wish(&p);
     i = model_oldest(p.source, p.tag, p.mask);
-    RETURNS(i >= 0 ? TERN_OK : TERN_ERR_TIMEOUT,
-            tern_probe_masked(TERN_WORLD, p.source, p.tag, p.mask, TERN_NOW, &info));
+    RETURNS(i >= 0 ? TERN_OK : TERN_PENDING, tern_probe_masked(TERN_WORLD, p.source, p.tag, p.mask, TERN_NOW, &info));
     if (i < 0)
         return;
     same_info(&info, &kept[i]);
@@ -315,7 +314,7 @@ static void receive_kept(unsigned leave)
 
     while (kept_count > leave) {
         struct mail       mail = model_take(0);
-        tern_message_info info;
+        tern_request_info info;
 
         OK(tern_recv(TERN_WORLD, mail.source, mail.tag, buffer, LONGEST, &info));
         same_info(&info, &mail);
@@ -374,7 +373,7 @@ static void storm(bool synchronous)
                            : tern_isend(TERN_WORLD, (int)to, i, bytes + i * 20000u, storm_len(i), &all[n++]));
     }
     for (unsigned i = 0; i < STORM * ranks; i++) {
-        tern_message_info info;
+        tern_request_info info;
 
         OK(tern_recv(TERN_WORLD, TERN_ANY_SOURCE, TERN_ANY_TAG, buffer, sizeof(buffer), &info));
         SAME(info.tag, next[info.source]);
@@ -396,7 +395,7 @@ static void cancel_races(void)
 
     for (uint64_t i = 0; next < 200 || i < 200; i++) {
         tern_request     *recv;
-        tern_message_info info;
+        tern_request_info info;
         uint64_t          got = ~0ull;
 
         OK(tern_irecv(TERN_WORLD, left, 5, &got, 8, &recv));
@@ -404,7 +403,7 @@ static void cancel_races(void)
             OK(tern_send(TERN_WORLD, right, 5, &i, 8));
         for (unsigned k = dice(4); k > 0; k--)
             OK(tern_progress(TERN_WORLD));
-        if (tern_request_cancel(&recv) == TERN_OK) {
+        if (tern_request_cancel(&recv, NULL) == TERN_OK) {
             sched_yield();
             continue;
         }

@@ -45,18 +45,19 @@ static uint64_t at(unsigned layer, unsigned i)
 static void add_pair(unsigned layer, unsigned i, const tern_opts *first, const tern_opts *second)
 {
     tern_region *where = region[job_random(&seed) % 2];
+    tern_opts    sum = *first;
 
+    sum.acc = &TERN_ACC_ARGS(.type = TERN_UINT64);
     if (job_random(&seed) % 3 > 0)
         OK(tern_put_with(TERN_WORLD, where, right, at(layer, i), &mine[layer][i], 8, first));
     else
-        OK(tern_acc_with(TERN_WORLD, where, right, at(layer, i), &mine[layer][i], 8, &(tern_scale){ TERN_UINT64, NULL },
-                         first));
+        OK(tern_acc_with(TERN_WORLD, where, right, at(layer, i), &mine[layer][i], 8, &sum));
     if (job_random(&seed) % 3 > 0)
         OK(tern_get_with(TERN_WORLD, where, right, at(layer, i), &mine[layer + 1][i], 8, second));
     else
         OK(tern_atomic_with(
             TERN_WORLD, domain, where, right, at(layer, i),
-            &(tern_atomic_args){ .op = TERN_ATOMIC_FADD, .operand = &(uint64_t){ 1 }, .result = &mine[layer + 1][i] },
+            &TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_FADD, .operand = &(uint64_t){ 1 }, .result = &mine[layer + 1][i]),
             second));
 }
 
@@ -76,12 +77,12 @@ static void add_victim(unsigned layer, unsigned i, const tern_opts *first)
 static void add_message(const tern_opts *first)
 {
     uint32_t value = (uint32_t)(job_random(&seed) % 1000);
-    tern_am  am = { .kind = TERN_AM_SHORT, .handler = HANDLER, .nargs = 1, .args = &value };
+    tern_am  am = TERN_AM(.kind = TERN_AM_SHORT, .handler = HANDLER, .nargs = 1, .args = &value);
 
     sent += value;
     messages++;
     OK(tern_am_request_with(TERN_WORLD, right, &am,
-                            &(tern_opts){ .counter = told, .when = first->when, .threshold = first->threshold }));
+                            &TERN_OPTS(.counter = told, .when = first->when, .threshold = first->threshold)));
 }
 
 /* Add a layer that starts when from has reached the threshold; to counts its operations. Returns the value that to will
@@ -91,9 +92,9 @@ static uint64_t add_layer(unsigned layer, unsigned n, tern_counter *from, uint64
     bool chain = job_random(&seed) % 2;
 
     if (chain) /* each waits for its predecessor, and the first for the previous layer */
-        OK(tern_counter_add_with(to, 1, &(tern_opts){ .when = from, .threshold = threshold }));
+        OK(tern_counter_add_with(to, 1, &TERN_OPTS(.when = from, .threshold = threshold)));
     for (unsigned i = 0; i < n; i++) {
-        tern_opts first = { .counter = to, .when = from, .threshold = threshold }, second = first;
+        tern_opts first = TERN_OPTS(.counter = to, .when = from, .threshold = threshold), second = first;
 
         if (chain) {
             first.when = second.when = to;
@@ -103,7 +104,7 @@ static uint64_t add_layer(unsigned layer, unsigned n, tern_counter *from, uint64
             OK(tern_counter_set(own[layer][i], 0));
             first.counter = second.when = own[layer][i];
             second.threshold = 1;
-            OK(tern_counter_add_with(to, 1, &(tern_opts){ .when = own[layer][i], .threshold = 1 }));
+            OK(tern_counter_add_with(to, 1, &TERN_OPTS(.when = own[layer][i], .threshold = 1)));
         }
         if (job_random(&seed) % 8 == 0)
             add_victim(layer, i, &first);
@@ -126,7 +127,7 @@ static void program(bool look)
     for (unsigned i = 0; i < n; i++)
         mine[0][i] = 1 + job_random(&seed) % 1000000;
     for (unsigned i = 0; i <= layers; i++)
-        OK(tern_counter_new(TERN_WORLD, &counter[i]));
+        OK(tern_counter_create(TERN_WORLD, &counter[i]));
     OK(tern_barrier(TERN_WORLD));
     for (unsigned layer = 0; layer < layers; layer++)
         expected[layer + 1] = add_layer(layer, n, counter[layer], expected[layer], counter[layer + 1]);
@@ -159,14 +160,14 @@ int main(void)
     seed = job_seed(77 + (uint64_t)tern_rank());
     right = (tern_rank() + 1) % tern_size();
     left = (tern_rank() + tern_size() - 1) % tern_size();
-    OK(tern_region_alloc(TERN_WORLD, LAYERS * MOST * 8, NULL, &region[0]));
+    OK(tern_region_create(TERN_WORLD, LAYERS * MOST * 8, NULL, &region[0]));
     part[0] = tern_region_ptr(region[0], tern_rank());
     part[1] = job_new(LAYERS * MOST * 8);
     OK(tern_region_register(TERN_WORLD, part[1], LAYERS * MOST * 8, &region[1]));
     OK(tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, TERN_ATOMIC_FADD, 0, &domain));
-    OK(tern_counter_new(TERN_WORLD, &told));
+    OK(tern_counter_create(TERN_WORLD, &told));
     for (unsigned i = 0; i < LAYERS * MOST; i++)
-        OK(tern_counter_new(TERN_WORLD, &own[i / MOST][i % MOST]));
+        OK(tern_counter_create(TERN_WORLD, &own[i / MOST][i % MOST]));
     for (int i = 0; i < PROGRAMS; i++)
         program(beside && job_random(&seed) % 2);
     OK(tern_allgather(TERN_WORLD, &sent, sizeof(sent), all));

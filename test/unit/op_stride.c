@@ -290,7 +290,8 @@ static void what_was_cut_is_folded(void **state)
 
 /* ---- chosen inputs ---- */
 
-/* The patterns of paper 4: elements at a fixed distance, their number spread over any number of dimensions. */
+/* The patterns of the GASNet-EX paper: elements at a fixed distance, their number spread over any number of
+ * dimensions. */
 static void patterns_of_the_benchmarks_become_one_loop(void **state)
 {
     (void)state;

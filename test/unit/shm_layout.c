@@ -153,7 +153,8 @@ static void what_inlined_calls_read(void **state)
     assert_int_equal(TERN_REGION_PARTS, 256);
     assert_int_equal(offsetof(struct tern_region, fast), TERN_REGION_PARTS);
     assert_int_equal(sizeof(tern_event), sizeof(void *));
-    assert_int_equal(offsetof(tern_opts, flags), 0);
+    assert_int_equal(offsetof(tern_opts, size), 0);
+    assert_int_equal(offsetof(tern_opts, flags), 4);
     assert_int_equal(offsetof(tern_opts, local), 8);
     assert_int_equal(offsetof(tern_opts, event), 16);
 }

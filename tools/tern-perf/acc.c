@@ -15,7 +15,7 @@
 
 static void add(struct perf_case *c, uint64_t iters, tern_type type)
 {
-    const tern_scale scale = { type, NULL };
+    const tern_acc_args scale = TERN_ACC_ARGS(.type = type);
 
     for (uint64_t i = 0; i < iters; i++)
         perf_must(tern_acc(c->p->ctx, c->p->region, c->target, 0, c->p->local, c->size, &scale), "accumulate");
@@ -36,7 +36,7 @@ TYPE(complex_double, TERN_COMPLEX_DOUBLE)
 /* Each accumulate is complete at the target before the next one starts. */
 static void add_complete(struct perf_case *c, uint64_t iters)
 {
-    const tern_scale scale = { TERN_DOUBLE, NULL };
+    const tern_acc_args scale = TERN_ACC_ARGS(.type = TERN_DOUBLE);
 
     for (uint64_t i = 0; i < iters; i++) {
         perf_must(tern_acc(c->p->ctx, c->p->region, c->target, 0, c->p->local, c->size, &scale), "accumulate");
@@ -77,7 +77,7 @@ static struct {
     uint64_t    *offsets;
 } state;
 
-static const tern_scale doubles = { TERN_DOUBLE, NULL };
+static const tern_acc_args doubles = { .size = sizeof(tern_acc_args), .type = TERN_DOUBLE };
 
 static void *take(size_t bytes)
 {
@@ -116,8 +116,8 @@ static void forget(void)
 
 static void add_scaled(struct perf_case *c, uint64_t iters)
 {
-    const double     half = 0.5;
-    const tern_scale scale = { TERN_DOUBLE, &half };
+    const double        half = 0.5;
+    const tern_acc_args scale = TERN_ACC_ARGS(.type = TERN_DOUBLE, .factor = &half);
 
     for (uint64_t i = 0; i < iters; i++)
         perf_must(tern_acc(c->p->ctx, c->p->region, c->target, 0, c->p->local, c->size, &scale), "accumulate");
@@ -132,7 +132,8 @@ static void get_add(struct perf_case *c, uint64_t iters)
 
 static void add_vector(struct perf_case *c, uint64_t iters)
 {
-    const tern_vector v = { state.count, state.pieces, state.count, state.extents };
+    const tern_vector v = TERN_VECTOR(.local_count = state.count, .local = state.pieces, .remote_count = state.count,
+                                      .remote = state.extents);
 
     for (uint64_t i = 0; i < iters; i++)
         perf_must(tern_acc_vector(c->p->ctx, c->p->region, c->target, &v, &doubles), "accumulate");
@@ -140,7 +141,9 @@ static void add_vector(struct perf_case *c, uint64_t iters)
 
 static void add_indexed(struct perf_case *c, uint64_t iters)
 {
-    const tern_indexed x = { state.count, state.element, state.addrs, state.count, state.element, state.offsets };
+    const tern_indexed x =
+        TERN_INDEXED(.local_count = state.count, .local_len = state.element, .local = state.addrs,
+                     .remote_count = state.count, .remote_len = state.element, .remote = state.offsets);
 
     for (uint64_t i = 0; i < iters; i++)
         perf_must(tern_acc_indexed(c->p->ctx, c->p->region, c->target, &x, &doubles), "accumulate");
@@ -150,12 +153,8 @@ static void add_strided(struct perf_case *c, uint64_t iters)
 {
     const ptrdiff_t    near = (ptrdiff_t)(state.element * GAP);
     const int64_t      far = (int64_t)(state.element * GAP);
-    const tern_strided s = { .dims = 1,
-                             .element = state.element,
-                             .count = &state.count,
-                             .local = c->p->local,
-                             .local_stride = &near,
-                             .remote_stride = &far };
+    const tern_strided s = TERN_STRIDED(.dims = 1, .element = state.element, .count = &state.count,
+                                        .local = c->p->local, .local_stride = &near, .remote_stride = &far);
 
     for (uint64_t i = 0; i < iters; i++)
         perf_must(tern_acc_strided(c->p->ctx, c->p->region, c->target, &s, &doubles), "accumulate");

@@ -72,10 +72,11 @@ static void on_reply(const tern_am_event *event, void *user)
 /* Generate the reply's payload in place in the queue. */
 static void reply_negotiated(const struct way *way, const tern_am_event *event)
 {
-    const tern_am_wish wish = { .kind = TERN_AM_MEDIUM, .min = event->len, .max = event->len };
-    tern_am_prepared   room;
+    const tern_am_prepare_opts opts =
+        TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .min = event->len, .max = event->len);
+    tern_am_prepared room;
 
-    perf_must(tern_am_prepare_reply(event->token, &wish, &room), "preparing a reply");
+    perf_must(tern_am_prepare_reply(event->token, &opts, &room), "preparing a reply");
     generate(room.addr, event->len);
     perf_must(tern_am_commit(&room, way->reply, NULL, 0, event->len), "committing a reply");
 }
@@ -83,7 +84,7 @@ static void reply_negotiated(const struct way *way, const tern_am_event *event)
 static void on_request(const tern_am_event *event, void *user)
 {
     const struct way *way = user;
-    tern_am           reply = { .kind = event->kind, .handler = (uint16_t)way->reply, .len = event->len };
+    tern_am           reply = TERN_AM(.kind = event->kind, .handler = (uint16_t)way->reply, .len = event->len);
 
     if (TERN_UNLIKELY(way->check))
         check(event);
@@ -101,10 +102,10 @@ static void on_request(const tern_am_event *event, void *user)
 
 static void request_negotiated(const struct perf_case *c, const struct way *way)
 {
-    const tern_am_wish wish = { .kind = TERN_AM_MEDIUM, .min = c->size, .max = c->size };
-    tern_am_prepared   room;
+    const tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .min = c->size, .max = c->size);
+    tern_am_prepared           room;
 
-    perf_must(tern_am_prepare(c->p->ctx, c->target, &wish, &room), "preparing a request");
+    perf_must(tern_am_prepare(c->p->ctx, c->target, &opts, &room), "preparing a request");
     generate(room.addr, c->size);
     perf_must(tern_am_commit(&room, way->request, NULL, 0, c->size), "committing a request");
 }

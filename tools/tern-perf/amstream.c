@@ -28,7 +28,7 @@ static void on_message(const tern_am_event *event, void *user)
 
 static void on_last(const tern_am_event *event, void *user)
 {
-    const tern_am done = { .kind = TERN_AM_SHORT, .handler = DONE };
+    const tern_am done = TERN_AM(.kind = TERN_AM_SHORT, .handler = DONE);
 
     (void)user;
     state.handled++;
@@ -94,7 +94,7 @@ static void open_stream(struct perf_case *c)
     perf_must(tern_am_register(LAST, on_last, NULL), "registering a handler");
     perf_must(tern_am_register(DONE, on_message, NULL), "registering a handler");
     state.span = 4 * (uint64_t)tern_am_max_medium(p->ctx, c->target, 0) / MEASURE_PAGE * MEASURE_PAGE;
-    perf_must(tern_region_alloc(p->ctx, state.span, NULL, &state.region), "allocating memory for the limit");
+    perf_must(tern_region_create(p->ctx, state.span, NULL, &state.region), "allocating memory for the limit");
     state.to = tern_region_ptr(state.region, p->peer);
     if (state.to == NULL)
         state.to = tern_region_ptr(state.region, p->rank);

@@ -39,19 +39,19 @@ static tern_atomic_mechanism open_domains(struct perf_case *c)
 
 /* ---- kernels ---- */
 
-#define BLOCKING(suffix, type, TYPE)                                                                              \
-    static void fadd_##suffix(struct perf_case *c, uint64_t iters)                                                \
-    {                                                                                                             \
-        tern_ctx           *ctx = c->p->ctx;                                                                      \
-        tern_region        *region = c->p->region;                                                                \
-        tern_atomic_domain *domain = domains.of[TYPE];                                                            \
-        int                 target = c->target;                                                                   \
-        type                was = 0;                                                                              \
-                                                                                                                  \
-        for (uint64_t i = 0; i < iters; i++) {                                                                    \
-            perf_must(tern_atomic_fadd_##suffix(ctx, domain, region, target, WORD_AT, 1, &was), "fetch-and-add"); \
-            perf_use((uint64_t)was);                                                                              \
-        }                                                                                                         \
+#define BLOCKING(suffix, type, TYPE)                                                                     \
+    static void fadd_##suffix(struct perf_case *c, uint64_t iters)                                       \
+    {                                                                                                    \
+        tern_ctx           *ctx = c->p->ctx;                                                             \
+        tern_region        *region = c->p->region;                                                       \
+        tern_atomic_domain *domain = domains.of[TYPE];                                                   \
+        int                 target = c->target;                                                          \
+        type                was = 0;                                                                     \
+                                                                                                         \
+        for (uint64_t i = 0; i < iters; i++) {                                                           \
+            perf_must(tern_atomic_fadd(ctx, domain, region, target, WORD_AT, 1, &was), "fetch-and-add"); \
+            perf_use((uint64_t)was);                                                                     \
+        }                                                                                                \
     }
 BLOCKING(i32, int32_t, TERN_INT32)
 BLOCKING(u32, uint32_t, TERN_UINT32)
@@ -70,7 +70,7 @@ static void fadd_at_target(struct perf_case *c, uint64_t iters)
     uint64_t was;
 
     for (uint64_t i = 0; i < iters; i++)
-        perf_must(tern_atomic_fadd_u64(c->p->ctx, domains.at_target, c->p->region, c->target, WORD_AT, 1, &was),
+        perf_must(tern_atomic_fadd(c->p->ctx, domains.at_target, c->p->region, c->target, WORD_AT, 1, &was),
                   "fetch-and-add");
 }
 
@@ -94,11 +94,11 @@ static void windows_of(struct perf_case *c, uint64_t iters, tern_type type)
 
     for (uint64_t i = 0; i < iters; i++) {
         for (uint64_t w = 0; w < c->window; w++) {
-            const tern_atomic_args args = { .op = TERN_ATOMIC_FADD,
-                                            .operand = type == TERN_FLOAT    ? &one_float
-                                                       : type == TERN_DOUBLE ? &one_double
-                                                                             : &one,
-                                            .result = &was[w] };
+            const tern_atomic_args args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_FADD,
+                                                           .operand = type == TERN_FLOAT    ? &one_float
+                                                                      : type == TERN_DOUBLE ? &one_double
+                                                                                            : &one,
+                                                           .result = &was[w]);
             perf_must(tern_atomic_nbi(c->p->ctx, domains.of[type], c->p->region, c->target, WORD_AT, &args),
                       "fetch-and-add");
         }

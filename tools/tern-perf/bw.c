@@ -1,12 +1,12 @@
 /* bw.c: put_bw, get_bw, put_rate, get_rate and window: streams of transfers.
  *
- * put_bw and get_bw repeat blocking transfers between rank 0 and rank 1 or, with --window, post that many
- * nonblocking transfers and wait for all of them. The limit is memcpy (or the raw system call, for registered
- * memory) between the same addresses in the same loop, and one TCP connection if the ranks share only a network.
- * `bandwidth_complete` is the bandwidth of puts that tern_quiet completes at the target, one by one or window by
- * window. put_rate and get_rate post windows of small transfers and wait with tern_quiet. window is the
- * bidirectional benchmark of paper 1, figure 2: half of the ranks are paired with the other half, each rank posts a
- * window of nonblocking transfers and waits for all of them, and no buffer is used twice within a window.
+ * put_bw and get_bw repeat blocking transfers between rank 0 and rank 1 or, with --window, post that many nonblocking
+ * transfers and wait for all of them. The limit is memcpy (or the raw system call, for registered memory) between the
+ * same addresses in the same loop, and one TCP connection if the ranks share only a network. `bandwidth_complete` is
+ * the bandwidth of puts that tern_quiet completes at the target, one by one or window by window. put_rate and get_rate
+ * post windows of small transfers and wait with tern_quiet. window is the bidirectional benchmark of the ordering
+ * paper, figure 2: half of the ranks are paired with the other half, each rank posts a window of nonblocking transfers
+ * and waits for all of them, and no buffer is used twice within a window.
  */
 #include <stdio.h>
 #include <string.h>

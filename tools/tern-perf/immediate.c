@@ -1,4 +1,4 @@
-/* immediate.c: the benefit of TERN_IMMEDIATE: the benchmark of paper 4, appendix D.
+/* immediate.c: the benefit of TERN_IMMEDIATE: the benchmark of the GASNet-EX paper, appendix D.
  *
  * Rank 0 sends the same number of medium messages to each other rank. The receivers alternate between sleeping for
  * 500 microseconds and calling tern_progress. The static schedule sends blocks to one rank after the other and waits
@@ -54,9 +54,8 @@ static void rest(long ns)
 
 static tern_status send(const struct perf_case *c, int rank, uint32_t flags)
 {
-    const tern_am message = {
-        .kind = TERN_AM_MEDIUM, .handler = HANDLER, .payload = c->p->local, .len = c->size, .flags = flags
-    };
+    const tern_am message =
+        TERN_AM(.kind = TERN_AM_MEDIUM, .handler = HANDLER, .payload = c->p->local, .len = c->size, .flags = flags);
     tern_status status = tern_am_request(c->p->ctx, rank, &message);
 
     perf_must(status, "sending a request");

@@ -4,8 +4,8 @@
  * element at a time (one reads contiguously and writes with a stride, the other reads with a stride and writes
  * contiguously) and with memcpy of the same number of bytes, which is the upper limit.
  *
- * column_bw is paper 3, figure 7: the transfer of a square section of a matrix that is twice as wide. It compares
- * one strided get with a series of contiguous gets, one for each row of the section; with the same series of
+ * column_bw is the ARMCI paper, figure 7: the transfer of a square section of a matrix that is twice as wide. It
+ * compares one strided get with a series of contiguous gets, one for each row of the section; with the same series of
  * nonblocking gets; and, through memory, with a memcpy for each row.
  */
 #include <string.h>
@@ -27,12 +27,9 @@ uint64_t perf_section_bytes(uint64_t size)
 static void transposed(struct perf_case *c, uint64_t iters)
 {
     int64_t      row = (int64_t)c->size * DOUBLE;
-    tern_strided s = { .dims = 2,
-                       .element = sizeof(double),
-                       .count = (size_t[]){ c->size, c->size },
-                       .local = c->p->local,
-                       .local_stride = (ptrdiff_t[]){ (ptrdiff_t)row, DOUBLE },
-                       .remote_stride = (int64_t[]){ DOUBLE, row } };
+    tern_strided s = TERN_STRIDED(.dims = 2, .element = sizeof(double), .count = (size_t[]){ c->size, c->size },
+                                  .local = c->p->local, .local_stride = (ptrdiff_t[]){ (ptrdiff_t)row, DOUBLE },
+                                  .remote_stride = (int64_t[]){ DOUBLE, row });
 
     for (uint64_t i = 0; i < iters; i++)
         perf_must(tern_put_strided(c->p->ctx, c->p->region, c->target, &s), "transpose");
@@ -123,13 +120,10 @@ void perf_transpose(struct perf_case *c)
 static void section(struct perf_case *c, uint64_t iters)
 {
     int64_t      row = (int64_t)c->size * DOUBLE;
-    tern_strided s = { .dims = 1,
-                       .element = (size_t)row,
-                       .count = (size_t[]){ c->size },
-                       .local = c->p->local,
-                       .local_stride = (ptrdiff_t[]){ (ptrdiff_t)row },
-                       .remote = (uint64_t)row / 2 / sizeof(double) * sizeof(double),
-                       .remote_stride = (int64_t[]){ 2 * row } };
+    tern_strided s = TERN_STRIDED(.dims = 1, .element = (size_t)row, .count = (size_t[]){ c->size },
+                                  .local = c->p->local, .local_stride = (ptrdiff_t[]){ (ptrdiff_t)row },
+                                  .remote = (uint64_t)row / 2 / sizeof(double) * sizeof(double),
+                                  .remote_stride = (int64_t[]){ 2 * row });
 
     for (uint64_t i = 0; i < iters; i++)
         perf_must(tern_get_strided(c->p->ctx, c->p->region, c->target, &s), "get of a section");

@@ -1,14 +1,14 @@
 /* msg.c: msg_lat, msg_bw, msg_bw_one, msg_rate, msg_depth and msg_bibw: tagged messages between ranks 0 and 1, in
  * msg_bibw between all ranks.
  *
- * msg_lat is a ping-pong of tern_send and tern_recv. msg_bw and msg_rate send in one direction: rank 0 starts a
- * window of sends, rank 1 a window of receives, both wait for all of theirs, and rank 1 answers with a short
- * message. No buffer is used twice within a window, except in msg_bw_one, where all messages use one buffer, as in
- * ucx_perftest. msg_depth is a ping-pong of 8 bytes while both ranks store as many unexpected messages as the size
- * says, each with a tag of its own. msg_bibw is the benchmark of paper 1, figure 11: half of the ranks are paired
- * with the other half, all ranks start a window of receives and a window of sends and wait for all of them. The same
- * exchange with nonblocking puts alternates with it. All buffers are private memory, except the receive buffers of
- * msg_bibw, which are in the region. The received data is verified once, before the measurement.
+ * msg_lat is a ping-pong of tern_send and tern_recv. msg_bw and msg_rate send in one direction: rank 0 starts a window
+ * of sends, rank 1 a window of receives, both wait for all of theirs, and rank 1 answers with a short message. No
+ * buffer is used twice within a window, except in msg_bw_one, where all messages use one buffer, as in ucx_perftest.
+ * msg_depth is a ping-pong of 8 bytes while both ranks store as many unexpected messages as the size says, each with a
+ * tag of its own. msg_bibw is the benchmark of the ordering paper, figure 11: half of the ranks are paired with the
+ * other half, all ranks start a window of receives and a window of sends and wait for all of them. The same exchange
+ * with nonblocking puts alternates with it. All buffers are private memory, except the receive buffers of msg_bibw,
+ * which are in the region. The received data is verified once, before the measurement.
  */
 #include <stdio.h>
 

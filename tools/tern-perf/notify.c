@@ -1,7 +1,7 @@
 /* notify.c: notify_lat, notify_rate and notify_match: notified accesses between ranks 0 and 1.
  *
- * notify_lat is a ping-pong as in paper 5, listing 1: a rank makes a notified access to the peer and then waits for
- * the peer's access with a request for that source and one tag. `half_rtt` uses tern_put_notify_nbi,
+ * notify_lat is a ping-pong as in the Notified Access paper, listing 1: a rank makes a notified access to the peer and
+ * then waits for the peer's access with a request for that source and one tag. `half_rtt` uses tern_put_notify_nbi,
  * `half_rtt_blocking` tern_put_notify, `half_rtt_get` tern_get_notify. After the notification of a put, the target
  * examines the word, or the first and the last byte, which must be those of this turn. Over a network, three more
  * kernels alternate with these: `put_half_rtt` uses plain puts, which the target detects by polling its memory.
@@ -24,10 +24,10 @@
 static const unsigned char turn_byte[2] = { 0x55, 0xaa }; /* the contents that perf_pingpong_prepare fills in */
 
 static struct {
-    tern_notice *notice;  /* for the peer's accesses to the region */
-    tern_notice *counter; /* rank 1: for the accesses of a slice */
-    uint64_t     counted;
-    tern_region *other; /* the region of the unexpected notifications */
+    tern_request *request; /* for the peer's accesses to the region */
+    tern_request *counter; /* rank 1: for the accesses of a slice */
+    uint64_t      counted;
+    tern_region  *other; /* the region of the unexpected notifications */
 } state;
 
 static unsigned char *there(const struct perf_case *c)
@@ -40,14 +40,14 @@ static unsigned char *source(const struct perf_case *c, unsigned turn)
     return c->p->local + c->p->area + turn * c->p->ping;
 }
 
-static void request(struct perf_case *c, int from, int64_t tag)
+static void new_request(struct perf_case *c, int from, int64_t tag)
 {
-    perf_must(tern_notice_init(c->p->ctx, c->p->region, from, tag, 1, &state.notice), "making a request");
+    perf_must(tern_notify_create(c->p->ctx, c->p->region, from, tag, 1, &state.request), "making a request");
 }
 
 static void release(void)
 {
-    perf_must(tern_notice_free(state.notice), "freeing a request");
+    perf_must(tern_request_free(&state.request), "freeing a request");
 }
 
 /* ---- latency ---- */
@@ -67,8 +67,8 @@ static inline bool is_wrong(const unsigned char *at, size_t len, unsigned char w
 /* Wait for the peer's notification, and verify that its data has arrived. */
 static inline void await_notification(const unsigned char *at, size_t len, unsigned char want)
 {
-    perf_must(tern_notice_start(state.notice), "starting a request");
-    perf_must(tern_notice_wait(state.notice, TERN_FOREVER, NULL), "waiting for a notification");
+    perf_must(tern_request_start(state.request), "starting a request");
+    perf_must(tern_request_wait(&state.request, TERN_FOREVER, NULL), "waiting for a notification");
     if (TERN_UNLIKELY(is_wrong(at, len, want)))
         tern_abort(1, "tern-perf: a notification came before its data");
 }
@@ -151,7 +151,8 @@ static void await_signal(struct perf_case *c, const tern_signal *signal, uint64_
 static void signal_pingpong(struct perf_case *c, uint64_t iters)
 {
     static uint64_t turns;
-    tern_signal     signal = { c->p->region, (c->p->area + c->size + 7) / 8 * 8, turns, TERN_SIGNAL_SET };
+    tern_signal     signal = TERN_SIGNAL(.region = c->p->region, .offset = (c->p->area + c->size + 7) / 8 * 8,
+                                         .value = turns, .op = TERN_SIGNAL_SET);
     bool            leads = c->p->rank == 0;
     unsigned        turn = c->turn;
 
@@ -200,7 +201,7 @@ void perf_notify_lat(struct perf_case *c)
         k[n++] = (struct perf_kernel){ PERF_PAIR, signal_pingpong };
     }
     perf_pingpong_prepare(c);
-    request(c, c->p->peer, TAG);
+    new_request(c, c->p->peer, TAG);
     perf_measure(c, k, n);
     release();
     perf_figure_time(c, 0, 2, "half_rtt");
@@ -228,9 +229,9 @@ static void count(struct perf_case *c, uint64_t number)
     if (state.counter && state.counted == number)
         return;
     if (state.counter)
-        perf_must(tern_notice_free(state.counter), "freeing a request");
+        perf_must(tern_request_free(&state.counter), "freeing a request");
     state.counted = number;
-    perf_must(tern_notice_init(c->p->ctx, c->p->region, c->p->peer, TAG, (uint32_t)number, &state.counter),
+    perf_must(tern_notify_create(c->p->ctx, c->p->region, c->p->peer, TAG, (uint32_t)number, &state.counter),
               "making a request");
 }
 
@@ -240,11 +241,11 @@ static void stream(struct perf_case *c, uint64_t iters)
     struct perf *p = c->p;
 
     count(c, p->rank == 0 ? 1 : iters);
-    perf_must(tern_notice_start(state.counter), "starting a request");
+    perf_must(tern_request_start(state.counter), "starting a request");
     for (uint64_t i = 0; i < iters && p->rank == 0; i++)
         perf_must(tern_put_notify_nbi(p->ctx, p->region, c->target, perf_spot(i, c->size), p->local, c->size, TAG),
                   "notified put");
-    perf_must(tern_notice_wait(state.counter, TERN_FOREVER, NULL), "waiting for notifications");
+    perf_must(tern_request_wait(&state.counter, TERN_FOREVER, NULL), "waiting for notifications");
     if (p->rank != 0)
         perf_must(tern_notify(p->ctx, p->region, c->target, TAG), "notifying");
     perf_must(tern_quiet(p->ctx), "quiet");
@@ -256,7 +257,7 @@ void perf_notify_rate(struct perf_case *c)
 
     perf_measure(c, k, 1);
     if (state.counter)
-        perf_must(tern_notice_free(state.counter), "freeing a request");
+        perf_must(tern_request_free(&state.counter), "freeing a request");
     state.counter = NULL;
     perf_figure_rate(c, 0, 1, "rate");
 }
@@ -265,15 +266,15 @@ void perf_notify_rate(struct perf_case *c)
 
 static void keep(struct perf_case *c, tern_region *region)
 {
-    tern_notice *last;
+    tern_request *last;
 
-    perf_must(tern_notice_init(c->p->ctx, region, c->p->peer, TAG, 1, &last), "making a request");
-    perf_must(tern_notice_start(last), "starting a request");
+    perf_must(tern_notify_create(c->p->ctx, region, c->p->peer, TAG, 1, &last), "making a request");
+    perf_must(tern_request_start(last), "starting a request");
     for (uint64_t i = 0; i < c->size; i++)
         perf_must(tern_notify(c->p->ctx, region, c->target, (uint32_t)(FIRST_KEPT + i)), "notifying");
     perf_must(tern_notify(c->p->ctx, region, c->target, TAG), "notifying");
-    perf_must(tern_notice_wait(last, TERN_FOREVER, NULL), "waiting for a notification");
-    perf_must(tern_notice_free(last), "freeing a request");
+    perf_must(tern_request_wait(&last, TERN_FOREVER, NULL), "waiting for a notification");
+    perf_must(tern_request_free(&last), "freeing a request");
 }
 
 /* Consume all unexpected notifications. */
@@ -281,10 +282,10 @@ static void drop(struct perf_case *c)
 {
     if (c->size == 0)
         return;
-    request(c, c->p->peer, TERN_ANY_TAG);
+    new_request(c, c->p->peer, TERN_ANY_TAG);
     for (uint64_t i = 0; i < c->size; i++) {
-        perf_must(tern_notice_start(state.notice), "starting a request");
-        perf_must(tern_notice_wait(state.notice, TERN_FOREVER, NULL), "waiting for a notification");
+        perf_must(tern_request_start(state.request), "starting a request");
+        perf_must(tern_request_wait(&state.request, TERN_FOREVER, NULL), "waiting for a notification");
     }
     release();
 }
@@ -305,7 +306,7 @@ static void measure_with(struct perf_case *c, int from, int64_t tag, double *ns)
     c->size = sizeof(uint64_t);
     perf_pingpong_prepare(c);
     c->size = kept;
-    request(c, from, tag);
+    new_request(c, from, tag);
     perf_measure(c, k, 1);
     release();
     memcpy(ns, c->p->ns[0], c->p->repeat * sizeof(*ns));
@@ -317,7 +318,7 @@ void perf_notify_match(struct perf_case *c)
     struct perf  *p = c->p;
 
     measure_with(c, p->peer, TAG, none);
-    perf_must(tern_region_alloc(p->ctx, PERF_LINE, NULL, &state.other), "making a region");
+    perf_must(tern_region_create(p->ctx, PERF_LINE, NULL, &state.other), "making a region");
     if (p->rank < 2)
         keep(c, state.other);
     perf_must(tern_barrier(p->ctx), "barrier");

@@ -1,15 +1,16 @@
-/* notifycost.c: notify_cost and overlap: the cost of notified accesses for their callers, as in paper 5 (V.A).
+/* notifycost.c: notify_cost and overlap: the cost of notified accesses for their callers, as in the Notified Access
+ * paper (V.A).
  *
- * notify_cost: `init`, `start` and `free` are the times of tern_notice_init, _start and _free. `issue` is the time
+ * notify_cost: `init`, `start` and `free` are the times of tern_notify_create, _start and _free. `issue` is the time
  * of tern_put_notify_nbi of 8 bytes while the target's queue has free cells: the overhead o of the sender. `receive`
  * is the time of starting a request and waiting for it when its notification has already arrived: the overhead of
  * the receiver. The other figures are parameters of LogGP: `L`, half a ping-pong of notifications without data; `g`,
  * the time between two notified puts of 8 bytes in a stream; `G`, nanoseconds per additional byte, from ping-pongs
  * of 64 KiB and 1 MiB.
  *
- * overlap: paper 5, figure 4a. A rank starts a notified put, computes for slightly longer than the put takes, and
- * then waits for the completion of the put. `overlap` is the fraction of the put's time that is hidden by the
- * computation.
+ * overlap: the Notified Access paper, figure 4a. A rank starts a notified put, computes for slightly longer than the
+ * put takes, and then waits for the completion of the put. `overlap` is the fraction of the put's time that is hidden
+ * by the computation.
  */
 #include <string.h>
 
@@ -19,34 +20,34 @@
 #define BATCH 128u /* requests, or notifications in a target's queue, at a time */
 
 static struct {
-    tern_notice *notice[BATCH];
-    tern_notice *peer;  /* for the peer's notifications, one at a time */
-    tern_notice *batch; /* for the peer's notifications, BATCH at a time */
-    int64_t      spent; /* time of the measured part of a slice */
-    uint64_t     work;  /* rounds of computation */
+    tern_request *request[BATCH];
+    tern_request *peer;  /* for the peer's notifications, one at a time */
+    tern_request *batch; /* for the peer's notifications, BATCH at a time */
+    int64_t       spent; /* time of the measured part of a slice */
+    uint64_t      work;  /* rounds of computation */
 } state;
 
-static tern_notice *request(struct perf_case *c, uint32_t count)
+static tern_request *new_request(struct perf_case *c, uint32_t count)
 {
-    tern_notice *notice;
+    tern_request *request;
 
-    perf_must(tern_notice_init(c->p->ctx, c->p->region, c->p->peer, TAG, count, &notice), "making a request");
-    return notice;
+    perf_must(tern_notify_create(c->p->ctx, c->p->region, c->p->peer, TAG, count, &request), "making a request");
+    return request;
 }
 
-static void start(tern_notice *notice)
+static void start(tern_request *request)
 {
-    perf_must(tern_notice_start(notice), "starting a request");
+    perf_must(tern_request_start(request), "starting a request");
 }
 
-static void await_notification(tern_notice *notice)
+static void await_notification(tern_request *request)
 {
-    perf_must(tern_notice_wait(notice, TERN_FOREVER, NULL), "waiting for a notification");
+    perf_must(tern_request_wait(&request, TERN_FOREVER, NULL), "waiting for a notification");
 }
 
-static void release(tern_notice *notice)
+static void release(tern_request *request)
 {
-    perf_must(tern_notice_free(notice), "freeing a request");
+    perf_must(tern_request_free(&request), "freeing a request");
 }
 
 /* ---- parts of a batch: only one of them is measured; an iteration is a batch ---- */
@@ -62,13 +63,13 @@ static void requests(struct perf_case *c, uint64_t iters, enum part part)
     for (uint64_t i = 0; i < iters; i++) {
         t[0] = measure_now();
         for (unsigned k = 0; k < BATCH; k++)
-            state.notice[k] = request(c, 1);
+            state.request[k] = new_request(c, 1);
         t[1] = measure_now();
         for (unsigned k = 0; k < BATCH; k++)
-            start(state.notice[k]);
+            start(state.request[k]);
         t[2] = measure_now();
         for (unsigned k = 0; k < BATCH; k++)
-            release(state.notice[k]);
+            release(state.request[k]);
         t[3] = measure_now();
         state.spent += t[part - INIT + 1] - t[part - INIT];
     }
@@ -173,13 +174,13 @@ void perf_notify_cost(struct perf_case *c)
     const uint64_t                  small = 64u << 10, big = 1u << 20;
 
     for (unsigned part = 0; part < PARTS; part++) {
-        state.peer = request(c, 1);
+        state.peer = new_request(c, 1);
         for (size_t r = 0; r < c->p->repeat; r++)
             ns[r] = part_ns(c, part, c->p->opt->iters > 0 ? c->p->opt->iters : 20);
         release(state.peer);
         perf_figure_values(c, ns, name[part], "ns");
     }
-    state.peer = request(c, 1);
+    state.peer = new_request(c, 1);
     half_trips(c, 0, ns);
     perf_figure_values(c, ns, "L", "ns");
     half_trips(c, small, ns);
@@ -187,7 +188,7 @@ void perf_notify_cost(struct perf_case *c)
     for (size_t r = 0; r < c->p->repeat; r++)
         large[r] = (large[r] - ns[r]) / (double)(big - small);
     perf_figure_values(c, large, "G", "ns/byte");
-    state.batch = request(c, BATCH);
+    state.batch = new_request(c, BATCH);
     perf_measure(c, k, 1);
     for (size_t r = 0; r < c->p->repeat; r++)
         ns[r] = c->p->ns[0][r] / BATCH;
@@ -262,7 +263,7 @@ void perf_overlap(struct perf_case *c)
     static double                   share[PERF_MAX_REPEAT];
     double                          put, each;
 
-    state.peer = request(c, 1);
+    state.peer = new_request(c, 1);
     state.work = 1u << 16;
     perf_measure(c, k, 2);
     put = measure_summarise(c->p->ns[0], c->p->repeat).median;

@@ -1,4 +1,4 @@
-/* order.c: order: the cost of strict ordering (paper 1, figures 3 to 5).
+/* order.c: order: the cost of strict ordering (the ordering paper, figures 3 to 5).
  *
  * The ranks work in pairs, as in window: each rank posts a window of transfers to its partner and completes them
  * with tern_quiet, all ranks at the same time. Slices with a relaxed context and slices with a strict context
@@ -67,5 +67,5 @@ void perf_order(struct perf_case *c)
         snprintf(metric, sizeof(metric), "%.3s_cost_w%llu", names[i], (unsigned long long)c->window);
         perf_figure_ratio(c, i, i - 1, 1, metric);
     }
-    perf_must(tern_ctx_destroy(strict), "releasing the strict context");
+    perf_must(tern_ctx_free(strict), "releasing the strict context");
 }

@@ -1,6 +1,6 @@
 /* payload.c: payload: packed puts over the network with negotiated payload, which packs the pieces directly into the
- * outgoing buffer, and with fixed payload, which packs the pieces into another buffer and copies that (paper 4,
- * figure 6).
+ * outgoing buffer, and with fixed payload, which packs the pieces into another buffer and copies that (the GASNet-EX
+ * paper, figure 6).
  *
  * The two variants differ only in one option of the library (TERN_PAYLOAD), so each is a job of its own, and the
  * jobs alternate as in compare.

@@ -38,15 +38,16 @@ static unsigned char *private_memory(const struct perf *p, size_t bytes)
 /* Open the region under test and find out how its parts are reached. */
 static void open_region(struct perf *p, size_t bytes)
 {
-    struct perf_place  place = { getpid(), 0 };
-    tern_region_opts   opts = { .memory = p->opt->memory == PERF_HUGE ? TERN_MEMORY_HUGE : TERN_MEMORY_HOST };
+    struct perf_place place = { getpid(), 0 };
+    tern_region_opts  opts =
+        TERN_REGION_OPTS(.memory = p->opt->memory == PERF_HUGE ? TERN_MEMORY_HUGE : TERN_MEMORY_HOST);
     struct perf_place *all = (struct perf_place *)(void *)p->gather;
 
     if (p->opt->memory == PERF_REGISTERED) {
         p->mine = private_memory(p, bytes);
         perf_must(tern_region_register(p->ctx, p->mine, bytes, &p->region), "registering memory");
     } else {
-        perf_must(tern_region_alloc(p->ctx, bytes, &opts, &p->region), "allocating the region");
+        perf_must(tern_region_create(p->ctx, bytes, &opts, &p->region), "allocating the region");
         p->mine = tern_region_ptr(p->region, p->rank);
         memset(p->mine, 0, bytes);
         p->theirs = tern_region_ptr(p->region, p->peer);
@@ -84,7 +85,7 @@ void perf_place_open(struct perf *p, uint64_t max_size, uint64_t max_window)
     p->local_bytes = p->area + 3 * p->ping + MEASURE_PAGE;
     p->local_map = private_memory(p, p->local_bytes);
     p->local = p->local_map + MEASURE_SKEW;
-    perf_must(tern_region_alloc(p->ctx, MEASURE_PAGE, NULL, &p->lines), "allocating the region for the limits");
+    perf_must(tern_region_create(p->ctx, MEASURE_PAGE, NULL, &p->lines), "allocating the region for the limits");
     p->my_line = tern_region_ptr(p->lines, p->rank);
     p->their_line = tern_region_ptr(p->lines, p->peer);
     p->tcp = -1;

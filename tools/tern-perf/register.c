@@ -1,5 +1,5 @@
 /* register.c: register: the cost of registering memory with the network, by size and by the number of threads that
- * register concurrently (paper 1, figure 6).
+ * register concurrently (the ordering paper, figure 6).
  *
  * The user starts this command without a job. The command opens the network that a job on this machine would use,
  * and registers and deregisters memory that has been written to before; each thread has its own memory. The cost of

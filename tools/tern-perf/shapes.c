@@ -1,5 +1,5 @@
-/* shapes.c: strided_bw, indexed_bw and vector_bw: puts and gets of many small pieces, as in paper 4, appendix H and
- * I.
+/* shapes.c: strided_bw, indexed_bw and vector_bw: puts and gets of many small pieces, as in the GASNet-EX paper,
+ * appendix H and I.
  *
  * Elements of --element bytes (default 8) lie at a quarter of the density on both sides: one element of payload is
  * followed by a gap of three elements. The size is the payload. strided_bw describes the same transfer in 3, 8 and
@@ -107,12 +107,9 @@ static void forget(void)
 /* Transfers one by one, or in windows that tern_quiet completes. */
 static inline __attribute__((always_inline)) void repeat(struct perf_case *c, uint64_t iters, unsigned which, bool put)
 {
-    tern_strided s = { .dims = dims_of[which],
-                       .element = state.element,
-                       .count = state.counts[which],
-                       .local = c->p->local,
-                       .local_stride = state.near[which],
-                       .remote_stride = state.far[which] };
+    tern_strided s =
+        TERN_STRIDED(.dims = dims_of[which], .element = state.element, .count = state.counts[which],
+                     .local = c->p->local, .local_stride = state.near[which], .remote_stride = state.far[which]);
 
     for (uint64_t i = 0; i < iters; i++) {
         for (uint64_t w = 0; w < c->window; w++)
@@ -150,7 +147,8 @@ static void get_3(struct perf_case *c, uint64_t iters)
 
 static inline __attribute__((always_inline)) void indexed(struct perf_case *c, uint64_t iters, bool put)
 {
-    tern_indexed x = { state.count, state.element, state.addrs, state.count, state.element, state.offsets };
+    tern_indexed x = TERN_INDEXED(.local_count = state.count, .local_len = state.element, .local = state.addrs,
+                                  .remote_count = state.count, .remote_len = state.element, .remote = state.offsets);
 
     for (uint64_t i = 0; i < iters; i++) {
         for (uint64_t w = 0; w < c->window; w++)
@@ -178,7 +176,8 @@ static void get_indexed(struct perf_case *c, uint64_t iters)
 
 static inline __attribute__((always_inline)) void vector(struct perf_case *c, uint64_t iters, bool put)
 {
-    tern_vector v = { state.count, state.pieces, state.count, state.extents };
+    tern_vector v = TERN_VECTOR(.local_count = state.count, .local = state.pieces, .remote_count = state.count,
+                                .remote = state.extents);
 
     for (uint64_t i = 0; i < iters; i++) {
         for (uint64_t w = 0; w < c->window; w++)

@@ -1,4 +1,4 @@
-/* slowsink.c: slow_sink: the effect of one slow receiver on the others (paper 2).
+/* slowsink.c: slow_sink: the effect of one slow receiver on the others (the RDRP paper).
  *
  * Rank 0 has a message for each of the other ranks. Rank 1 stores its message slowly: after every TERN_MSG_WINDOW
  * chunks of TERN_MSG_CHUNK bytes (here WINDOW and CHUNK, the defaults) it pauses for PAUSE. The other receivers are

@@ -13,8 +13,8 @@ static void prepare(struct perf *p)
 {
     if (counter)
         return;
-    perf_must(tern_counter_new(p->ctx, &counter), "making a counter");
-    perf_must(tern_counter_new(p->ctx, &other), "making a counter");
+    perf_must(tern_counter_create(p->ctx, &counter), "making a counter");
+    perf_must(tern_counter_create(p->ctx, &other), "making a counter");
 }
 
 static void start_put(struct perf_case *c, uint64_t len, const tern_opts *opts)
@@ -27,7 +27,7 @@ static void triggered(struct perf_case *c, uint64_t iters)
     perf_must(tern_counter_set(counter, 0), "set");
     perf_must(tern_counter_set(other, 0), "set");
     for (uint64_t i = 1; i <= iters; i++) {
-        start_put(c, c->size, &(tern_opts){ .counter = other, .when = counter, .threshold = i });
+        start_put(c, c->size, &TERN_OPTS(.counter = other, .when = counter, .threshold = i));
         perf_must(tern_counter_add(counter, 1), "add");
         perf_must(tern_counter_wait(other, i, TERN_FOREVER), "wait");
     }
@@ -39,7 +39,7 @@ static void added(struct perf_case *c, uint64_t iters)
     perf_must(tern_counter_set(counter, 0), "set");
     perf_must(tern_counter_set(other, 0), "set");
     for (uint64_t i = 1; i <= iters; i++) {
-        const tern_opts opts = { .when = counter, .threshold = i };
+        const tern_opts opts = TERN_OPTS(.when = counter, .threshold = i);
 
         perf_must(tern_counter_add_with(other, 1, &opts), "add");
         perf_must(tern_counter_add(counter, 1), "add");
@@ -66,7 +66,7 @@ static void begin(struct perf_case *c)
 {
     perf_must(tern_counter_set(counter, 0), "set");
     for (uint64_t i = 1; i <= c->size; i++)
-        start_put(c, 8, &(tern_opts){ .counter = counter, .when = counter, .threshold = i });
+        start_put(c, 8, &TERN_OPTS(.counter = counter, .when = counter, .threshold = i));
     perf_must(tern_counter_add(counter, 1), "add");
 }
 
@@ -97,7 +97,7 @@ static void one_by_one(struct perf_case *c, uint64_t iters)
 {
     for (uint64_t i = 0; i < iters; i++)
         for (uint64_t k = 0; k < c->size; k++)
-            perf_must(tern_put_far(c->p->ctx, c->p->region, c->target, 0, c->p->local, 8), "put");
+            perf_must(tern_inline_put(c->p->ctx, c->p->region, c->target, 0, c->p->local, 8, "tern_put"), "put");
 }
 
 void perf_trigger_chain(struct perf_case *c)

@@ -57,16 +57,34 @@ static void *long_payload(const struct wire_long *at)
     return (void *)(uintptr_t)(part.addr + at->offset);
 }
 
+/* Let the source of a message count in the team that its handler names. Returns the handler without the team, or a
+ * number that is no handler if this rank has no such team. */
+static __attribute__((noinline)) unsigned enter_team(unsigned handler, tern_am_event *event)
+{
+    struct tern_team *team = tern_core_team_numbered(handler >> WIRE_TEAM_SHIFT);
+    int               source = team ? tern_core_team_rank(team, event->token->from) : -1;
+
+    if (source < 0)
+        return handler;
+    event->team = team;
+    event->source = source;
+    event->token->team = handler & ~(WIRE_TEAM(1) - 1);
+    return handler & (WIRE_TEAM(1) - 1);
+}
+
 /* Run the handler of a checked message. */
-static inline void run(unsigned handler, const tern_am_event *event)
+static inline void run(unsigned handler, tern_am_event *event)
 {
     const tern_am_token *outer = tern_op_am_handling;
     tern_am_handler      function;
 
+    if (TERN_UNLIKELY(handler >= WIRE_TEAM(1)))
+        handler = enter_team(handler, event);
     if (TERN_UNLIKELY(handler >= TERN_OP_AM_IDS) ||
         /* acquire: pairs with tern_op_am_register(). */
         TERN_UNLIKELY(!(function = __atomic_load_n(&tern_op_am_entry[handler].function, __ATOMIC_ACQUIRE))))
-        refuse(event->source, handler, "which it has not registered; register before tern_init or before a barrier");
+        refuse(event->token->from, handler,
+               "which it has not registered; register before tern_init or before a barrier");
     tern_op_am_handling = event->token;
     function(event, tern_op_am_entry[handler].user);
     tern_op_am_handling = outer;
@@ -93,7 +111,7 @@ static __attribute__((noinline)) void receive_any(const struct tern_am_arrival *
             memcpy(event->payload, carried, place.len);
     }
     if (!sound)
-        refuse(event->source, handler, "that makes no sense or names memory that this rank does not have");
+        refuse(event->token->from, handler, "that makes no sense or names memory that this rank does not have");
     run(handler, event);
 }
 
@@ -106,6 +124,7 @@ void tern_op_am_receive(int from, unsigned channel, const unsigned char *head_by
     tern_am_event event;
 
     event.token = &token; /* set by field: a full initializer would clear the struct first */
+    event.team = &tern_job.world;
     event.source = from;
     event.request = token.request;
     event.kind = TERN_AM_SHORT;
@@ -270,14 +289,15 @@ static tern_status send_long(struct tern_ctx *ctx, struct tern_link_msg *msg, co
     if (st < 0)
         tern_core_ops_to(msg->peer)->msg->drop(tern_core_link_to(msg->peer), msg);
     else
-        publish_long(msg, m->handler, m->args, m->nargs, &where, carried);
+        publish_long(msg, tern_op_am_with_team(ctx, m->handler), m->args, m->nargs, &where, carried);
     return st;
 }
 
 /* Try to send a message whose payload is in the head, behind the arguments, in one call. */
 static tern_status send_small(struct tern_ctx *ctx, int peer, const tern_am *m, unsigned place)
 {
-    struct wire_am head = { m->handler, (uint8_t)m->nargs, wire_shape(m->kind, place), (uint32_t)m->len };
+    struct wire_am head = { (uint16_t)tern_op_am_with_team(ctx, m->handler), (uint8_t)m->nargs,
+                            wire_shape(m->kind, place), (uint32_t)m->len };
     unsigned       before = place - (unsigned)(sizeof(head) / sizeof(uint32_t));
     uint32_t       rest[TERN_LINK_SHORT_ARGS];
 
@@ -300,7 +320,7 @@ static tern_status send_reserved(struct tern_ctx *ctx, struct tern_link_msg *msg
 
     if (st != TERN_OK)
         return st;
-    payload = write_head(msg, m->handler, m->args, m->nargs, m->kind, place, m->len);
+    payload = write_head(msg, tern_op_am_with_team(ctx, m->handler), m->args, m->nargs, m->kind, place, m->len);
     if (m->len > 0)
         tern_copy(payload, m->payload, m->len);
     publish(msg, place, m->len);
@@ -334,7 +354,7 @@ tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am
     tern_status          st = try_open(ctx, &msg, bytes, bytes);
 
     if (st == TERN_OK)
-        publish_long(&msg, m->handler, m->args, m->nargs, &where, false);
+        publish_long(&msg, tern_op_am_with_team(ctx, m->handler), m->args, m->nargs, &where, false);
     return st;
 }
 
@@ -342,7 +362,7 @@ tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am
 
 /* Whether the payload is in the queue, from where the target copies it, or is copied there at commit, because a commit
  * must not wait after an immediate prepare. Otherwise the payload is written directly to the target's memory. */
-static bool is_queued(const tern_am_wish *wish, const struct tern_link_part *part)
+static bool is_queued(const tern_am_prepare_opts *wish, const struct tern_link_part *part)
 {
     if (!part || (!wish->buffer && !part->base))
         return true;
@@ -351,7 +371,7 @@ static bool is_queued(const tern_am_wish *wish, const struct tern_link_part *par
 
 /* Reserve space for a head, and for a payload of the wished length if the payload is in the data, and report the
  * address and the maximum length of the payload. */
-static inline tern_status reserve_queued(struct tern_op_am_reservation *reservation, const tern_am_wish *wish,
+static inline tern_status reserve_queued(struct tern_op_am_reservation *reservation, const tern_am_prepare_opts *wish,
                                          tern_am_prepared *out)
 {
     struct tern_link_msg *msg = &reservation->msg;
@@ -369,7 +389,7 @@ static inline tern_status reserve_queued(struct tern_op_am_reservation *reservat
 }
 
 /* Prepare a long message, or a message whose payload is in the caller's buffer. */
-static __attribute__((noinline)) tern_status prepare_any(const tern_am_wish            *wish,
+static __attribute__((noinline)) tern_status prepare_any(const tern_am_prepare_opts    *wish,
                                                          struct tern_op_am_reservation *reservation,
                                                          tern_am_prepared              *out)
 {
@@ -398,7 +418,7 @@ static __attribute__((noinline)) tern_status prepare_any(const tern_am_wish     
     return st;
 }
 
-tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_wish *wish,
+tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_prepare_opts *wish,
                                struct tern_op_am_reservation *reservation, tern_am_prepared *out)
 {
     tern_status st;

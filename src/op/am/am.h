@@ -15,8 +15,9 @@
 
 /* The message that a handler is processing. */
 struct tern_am_token {
-    int  from;
-    bool request, replied;
+    int      from; /* rank in the job */
+    unsigned team; /* WIRE_TEAM of the team in which the source counts; the reply carries it, too */
+    bool     request, replied;
 };
 
 /* The private contents of a tern_am_prepared, behind its public fields. */
@@ -72,8 +73,14 @@ static inline tern_status tern_op_am_send_words(struct tern_ctx *ctx, int peer, 
     return tern_core_ops_to(peer)->msg->send_short(tern_core_link_to(peer), peer, channel, first, rest, count);
 }
 
-/* Try to send a checked message without payload by tern_op_am_send_words. Returns TERN_AGAIN if that is not possible
- * now; then the caller must use tern_op_am_send. */
+/* The handler of a request of ctx, or of a reply (ctx NULL), with the team. */
+static inline unsigned tern_op_am_with_team(const struct tern_ctx *ctx, unsigned handler)
+{
+    return handler | (ctx ? ctx->am_team : tern_op_am_handling->team);
+}
+
+/* Try to send a checked message without payload by tern_op_am_send_words; handler contains the team. Returns TERN_AGAIN
+ * if that is not possible now; then the caller must use tern_op_am_send. */
 static inline tern_status tern_op_am_send_short(struct tern_ctx *ctx, int peer, unsigned handler, const uint32_t *args,
                                                 unsigned nargs)
 {
@@ -90,7 +97,7 @@ tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am
 
 /* tern_op_am_prepare reserves space for a message as described by a checked wish; peer and ctx are as in
  * tern_op_am_send. The caller must then either commit or cancel the reservation. */
-tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_wish *wish,
+tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_prepare_opts *wish,
                                struct tern_op_am_reservation *reservation, tern_am_prepared *out);
 tern_status tern_op_am_commit(struct tern_op_am_reservation *reservation, unsigned handler, const uint32_t *args,
                               unsigned nargs, const void *payload, size_t len);

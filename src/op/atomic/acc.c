@@ -234,8 +234,8 @@ static bool decode(const struct tern_target_mem *target, const unsigned char *by
         return false;
     tern_base_copy_once(&head, bytes, sizeof(head));
     *sum = head.sum;
-    return sum->type < TERN_TYPES && sum->fetch <= 1 && sum->plain <= 1 &&
-           tern_op_rpc_decode(bytes + sizeof(head), len - sizeof(head), target->size, r) && r->verb == WIRE_PUT;
+    return tern_op_acc_op_valid(sum) && tern_op_rpc_decode(bytes + sizeof(head), len - sizeof(head), target->size, r) &&
+           r->verb == WIRE_PUT;
 }
 
 tern_status tern_op_acc_rpc(const struct tern_target_mem *target, const unsigned char *request, size_t len,

@@ -1,4 +1,5 @@
-/* acc.h: accumulates: adding the elements of a shape to the elements of a part.
+/* acc.h: accumulates: combining the elements of a shape with the elements of a part, by a sum or another reduction.
+ * "Add" stands for all reductions below and in the names.
  *
  * Each addition is atomic with respect to other accumulates, because the thread that adds holds a lock: one of the
  * accumulate locks of the target's node, chosen by the block of memory in which the element begins. Blocks are

@@ -1,6 +1,7 @@
 /* acc_kernels.c: see acc_kernels.h. The compiler vectorizes these loops: the build enables that for this file, and
  * disables contraction of multiply and add, so that every build and machine gives the same result. Each loop exists
- * twice, for baseline and for wide vectors. Signed integers wrap around like unsigned ones. */
+ * twice, for baseline and for wide vectors. Sums and products of signed integers wrap around like those of unsigned
+ * integers. */
 #include "op/atomic/acc_kernels.h"
 
 #include <string.h>
@@ -12,18 +13,34 @@ typedef uint32_t any_u32 __attribute__((may_alias, aligned(1)));
 typedef uint64_t any_u64 __attribute__((may_alias, aligned(1)));
 typedef float    any_float __attribute__((may_alias, aligned(1)));
 typedef double   any_double __attribute__((may_alias, aligned(1)));
+typedef int32_t  any_i32 __attribute__((may_alias, aligned(1)));
+typedef int64_t  any_i64 __attribute__((may_alias, aligned(1)));
 
-/* The loops of a type. */
+/* The loops of a reduction for a type. NULL: the type does not have the reduction. */
 struct loops {
-    tern_acc_kernel *add, *scale, *fetch, *fetch_scaled;
+    tern_acc_kernel *apply, *fetch;
 };
 
-#define SUM(name) name
-#define SUM_FOR
+/* The rows of the tables: the reductions, and the sum with a scale. */
+#define SCALED_SUM TERN_REDUCTIONS
+#define ROWS (TERN_REDUCTIONS + 1)
+
+/* Returns 0, which the compiler cannot know. The compiler replaces a loop that only copies with memcpy, and memcpy does
+ * not promise to store each number as a whole. */
+static inline uint64_t hidden_zero(void)
+{
+    uint64_t zero = 0;
+
+    __asm__("" : "+r"(zero));
+    return zero;
+}
+
+#define ACC(name) name
+#define ACC_FOR
 #include "op/atomic/acc_loops.h"
 
-#define SUM(name) wide_##name
-#define SUM_FOR TERN_SIMD_WIDE
+#define ACC(name) wide_##name
+#define ACC_FOR TERN_SIMD_WIDE
 #include "op/atomic/acc_loops.h"
 
 /* The number 1 of each type. A complex element has a second number, which is 0. */
@@ -46,21 +63,30 @@ static const unsigned char one_of[TERN_TYPES][8] = {
 };
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "ones are written so");
 
-void tern_op_acc_op_make(struct tern_acc_op *sum, tern_type type, const void *scale, bool fetch)
+bool tern_op_acc_has(unsigned op, unsigned type)
 {
-    unsigned char one[TERN_SUM_SCALE] = { 0 };
-
-    memcpy(one, one_of[type], sizeof(one_of[type]));
-    *sum = (struct tern_acc_op){ .type = (uint8_t)type, .fetch = fetch };
-    memcpy(sum->scale, scale ? scale : one, tern_acc_op_bytes(type));
-    sum->plain = memcmp(sum->scale, one, sizeof(one)) == 0;
+    return op < TERN_REDUCTIONS && type < TERN_TYPES && loops[op][type].apply;
 }
 
-tern_acc_kernel *tern_op_acc_kernel(const struct tern_acc_op *sum, bool wide)
+void tern_op_acc_op_make(struct tern_acc_op *op, const tern_acc_args *args, bool fetch)
 {
-    const struct loops *of = &(wide ? wide_loops : loops)[sum->type];
+    unsigned char one[TERN_ACC_SCALE] = { 0 };
 
-    if (sum->fetch)
-        return sum->plain ? of->fetch : of->fetch_scaled;
-    return sum->plain ? of->add : of->scale;
+    memcpy(one, one_of[args->type], sizeof(one_of[args->type]));
+    *op = (struct tern_acc_op){ .type = (uint8_t)args->type, .reduction = (uint8_t)args->op, .fetch = fetch };
+    memcpy(op->scale, args->factor ? args->factor : one, tern_acc_op_bytes(args->type));
+    op->plain = memcmp(op->scale, one, sizeof(one)) == 0;
+}
+
+bool tern_op_acc_op_valid(const struct tern_acc_op *op)
+{
+    return tern_op_acc_has(op->reduction, op->type) && op->fetch <= 1 && op->plain <= 1 &&
+           (op->plain || op->reduction == TERN_SUM);
+}
+
+tern_acc_kernel *tern_op_acc_kernel(const struct tern_acc_op *op, bool wide)
+{
+    const struct loops *of = &(wide ? wide_loops : loops)[op->plain ? op->reduction : SCALED_SUM][op->type];
+
+    return op->fetch ? of->fetch : of->apply;
 }

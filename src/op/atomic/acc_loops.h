@@ -1,41 +1,45 @@
 /* acc_loops.h: the loops of accumulates, and a table of them. Only acc_kernels.c includes this file, once for each
- * vector width: SUM(name) makes the names of the functions, SUM_FOR is their attributes. */
+ * vector width: ACC(name) makes the names of the functions, ACC_FOR is their attributes. A loop whose name begins with
+ * fetch_ returns the old values. */
 
-/* The loops of one number type: add, add with scale, and fetch, which returns the old values. */
-#define NUMBERS(name, number)                                                                                     \
-    SUM_FOR static void SUM(add_##name)(unsigned char *restrict to, unsigned char *restrict from, size_t bytes,   \
-                                        const unsigned char *scale)                                               \
-    {                                                                                                             \
-        any_##name       *t = (any_##name *)(void *)to;                                                           \
-        const any_##name *f = (const any_##name *)(const void *)from;                                             \
-                                                                                                                  \
-        (void)scale;                                                                                              \
-        for (size_t i = 0; i < bytes / sizeof(number); i++)                                                       \
-            t[i] += f[i];                                                                                         \
-    }                                                                                                             \
-    SUM_FOR static void SUM(scale_##name)(unsigned char *restrict to, unsigned char *restrict from, size_t bytes, \
-                                          const unsigned char *scale)                                             \
-    {                                                                                                             \
-        any_##name       *t = (any_##name *)(void *)to;                                                           \
-        const any_##name *f = (const any_##name *)(const void *)from;                                             \
-        number            by;                                                                                     \
-                                                                                                                  \
-        memcpy(&by, scale, sizeof(by));                                                                           \
-        for (size_t i = 0; i < bytes / sizeof(number); i++)                                                       \
-            t[i] += by * f[i];                                                                                    \
-    }                                                                                                             \
-    SUM_FOR static void SUM(fetch_##name)(unsigned char *restrict to, unsigned char *restrict from, size_t bytes, \
-                                          const unsigned char *scale)                                             \
-    {                                                                                                             \
-        any_##name *t = (any_##name *)(void *)to, *f = (any_##name *)(void *)from;                                \
-        number      by;                                                                                           \
-                                                                                                                  \
-        memcpy(&by, scale, sizeof(by));                                                                           \
-        for (size_t i = 0; i < bytes / sizeof(number); i++) {                                                     \
-            number old = t[i];                                                                                    \
-            t[i] = old + by * f[i];                                                                               \
-            f[i] = old;                                                                                           \
-        }                                                                                                         \
+/* ---- sum ---- */
+
+/* The sums of one number type: without scale, with scale, and with scale and fetch. A fetching sum without scale is one
+ * with the scale 1. */
+#define NUMBERS(name, number)                                                                                      \
+    ACC_FOR static void ACC(sum_##name)(unsigned char *restrict to, unsigned char *restrict from, size_t bytes,    \
+                                        const unsigned char *scale)                                                \
+    {                                                                                                              \
+        any_##name       *t = (any_##name *)(void *)to;                                                            \
+        const any_##name *f = (const any_##name *)(const void *)from;                                              \
+                                                                                                                   \
+        (void)scale;                                                                                               \
+        for (size_t i = 0; i < bytes / sizeof(number); i++)                                                        \
+            t[i] += f[i];                                                                                          \
+    }                                                                                                              \
+    ACC_FOR static void ACC(scaled_##name)(unsigned char *restrict to, unsigned char *restrict from, size_t bytes, \
+                                           const unsigned char *scale)                                             \
+    {                                                                                                              \
+        any_##name       *t = (any_##name *)(void *)to;                                                            \
+        const any_##name *f = (const any_##name *)(const void *)from;                                              \
+        number            by;                                                                                      \
+                                                                                                                   \
+        memcpy(&by, scale, sizeof(by));                                                                            \
+        for (size_t i = 0; i < bytes / sizeof(number); i++)                                                        \
+            t[i] += by * f[i];                                                                                     \
+    }                                                                                                              \
+    ACC_FOR static void ACC(fetch_scaled_##name)(unsigned char *restrict to, unsigned char *restrict from,         \
+                                                 size_t bytes, const unsigned char *scale)                         \
+    {                                                                                                              \
+        any_##name *t = (any_##name *)(void *)to, *f = (any_##name *)(void *)from;                                 \
+        number      by;                                                                                            \
+                                                                                                                   \
+        memcpy(&by, scale, sizeof(by));                                                                            \
+        for (size_t i = 0; i < bytes / sizeof(number); i++) {                                                      \
+            number old = t[i];                                                                                     \
+            t[i] = old + by * f[i];                                                                                \
+            f[i] = old;                                                                                            \
+        }                                                                                                          \
     }
 NUMBERS(u32, uint32_t)
 NUMBERS(u64, uint64_t)
@@ -44,52 +48,176 @@ NUMBERS(double, double)
 
 /* The loops with scale for complex numbers, which are two numbers each. Without scale, complex numbers are added as
  * pairs of numbers. */
-#define COMPLEX(name, number)                                                                               \
-    SUM_FOR static void SUM(scale_complex_##name)(unsigned char *restrict to, unsigned char *restrict from, \
-                                                  size_t bytes, const unsigned char *scale)                 \
-    {                                                                                                       \
-        any_##name       *t = (any_##name *)(void *)to;                                                     \
-        const any_##name *f = (const any_##name *)(const void *)from;                                       \
-        number            by[2];                                                                            \
-                                                                                                            \
-        memcpy(by, scale, sizeof(by));                                                                      \
-        for (size_t i = 0; i < bytes / sizeof(number); i += 2) {                                            \
-            number re = by[0] * f[i] - by[1] * f[i + 1], im = by[0] * f[i + 1] + by[1] * f[i];              \
-            t[i] += re;                                                                                     \
-            t[i + 1] += im;                                                                                 \
-        }                                                                                                   \
-    }                                                                                                       \
-    SUM_FOR static void SUM(fetch_complex_##name)(unsigned char *restrict to, unsigned char *restrict from, \
-                                                  size_t bytes, const unsigned char *scale)                 \
-    {                                                                                                       \
-        any_##name *t = (any_##name *)(void *)to, *f = (any_##name *)(void *)from;                          \
-        number      by[2];                                                                                  \
-                                                                                                            \
-        memcpy(by, scale, sizeof(by));                                                                      \
-        for (size_t i = 0; i < bytes / sizeof(number); i += 2) {                                            \
-            number re = by[0] * f[i] - by[1] * f[i + 1], im = by[0] * f[i + 1] + by[1] * f[i];              \
-            f[i] = t[i];                                                                                    \
-            f[i + 1] = t[i + 1];                                                                            \
-            t[i] += re;                                                                                     \
-            t[i + 1] += im;                                                                                 \
-        }                                                                                                   \
+#define COMPLEX(name, number)                                                                                      \
+    ACC_FOR static void ACC(scaled_complex_##name)(unsigned char *restrict to, unsigned char *restrict from,       \
+                                                   size_t bytes, const unsigned char *scale)                       \
+    {                                                                                                              \
+        any_##name       *t = (any_##name *)(void *)to;                                                            \
+        const any_##name *f = (const any_##name *)(const void *)from;                                              \
+        number            by[2];                                                                                   \
+                                                                                                                   \
+        memcpy(by, scale, sizeof(by));                                                                             \
+        for (size_t i = 0; i < bytes / sizeof(number); i += 2) {                                                   \
+            number re = by[0] * f[i] - by[1] * f[i + 1], im = by[0] * f[i + 1] + by[1] * f[i];                     \
+            t[i] += re;                                                                                            \
+            t[i + 1] += im;                                                                                        \
+        }                                                                                                          \
+    }                                                                                                              \
+    ACC_FOR static void ACC(fetch_scaled_complex_##name)(unsigned char *restrict to, unsigned char *restrict from, \
+                                                         size_t bytes, const unsigned char *scale)                 \
+    {                                                                                                              \
+        any_##name *t = (any_##name *)(void *)to, *f = (any_##name *)(void *)from;                                 \
+        number      by[2];                                                                                         \
+                                                                                                                   \
+        memcpy(by, scale, sizeof(by));                                                                             \
+        for (size_t i = 0; i < bytes / sizeof(number); i += 2) {                                                   \
+            number re = by[0] * f[i] - by[1] * f[i + 1], im = by[0] * f[i + 1] + by[1] * f[i];                     \
+            f[i] = t[i];                                                                                           \
+            f[i + 1] = t[i + 1];                                                                                   \
+            t[i] += re;                                                                                            \
+            t[i + 1] += im;                                                                                        \
+        }                                                                                                          \
     }
 COMPLEX(float, float)
 COMPLEX(double, double)
 
-static const struct loops SUM(loops)[TERN_TYPES] = {
-    [TERN_INT32] = { SUM(add_u32), SUM(scale_u32), SUM(fetch_u32), SUM(fetch_u32) },
-    [TERN_UINT32] = { SUM(add_u32), SUM(scale_u32), SUM(fetch_u32), SUM(fetch_u32) },
-    [TERN_INT64] = { SUM(add_u64), SUM(scale_u64), SUM(fetch_u64), SUM(fetch_u64) },
-    [TERN_UINT64] = { SUM(add_u64), SUM(scale_u64), SUM(fetch_u64), SUM(fetch_u64) },
-    [TERN_FLOAT] = { SUM(add_float), SUM(scale_float), SUM(fetch_float), SUM(fetch_float) },
-    [TERN_DOUBLE] = { SUM(add_double), SUM(scale_double), SUM(fetch_double), SUM(fetch_double) },
-    [TERN_COMPLEX_FLOAT] = { SUM(add_float), SUM(scale_complex_float), SUM(fetch_float), SUM(fetch_complex_float) },
-    [TERN_COMPLEX_DOUBLE] = { SUM(add_double), SUM(scale_complex_double), SUM(fetch_double),
-                              SUM(fetch_complex_double) },
+/* ---- the other reductions ---- */
+
+/* The loops of a reduction for one number type. `new` is the new value of an element: an expression in its old value a,
+ * the operand b, and zero (see hidden_zero()). */
+#define LOOPS(op, name, number, new)                                                                             \
+    ACC_FOR static void ACC(op##_##name)(unsigned char *restrict to, unsigned char *restrict from, size_t bytes, \
+                                         const unsigned char *scale)                                             \
+    {                                                                                                            \
+        any_##name       *t = (any_##name *)(void *)to;                                                          \
+        const any_##name *f = (const any_##name *)(const void *)from;                                            \
+        const number      zero = (number)hidden_zero();                                                          \
+                                                                                                                 \
+        (void)scale;                                                                                             \
+        (void)zero;                                                                                              \
+        for (size_t i = 0; i < bytes / sizeof(number); i++) {                                                    \
+            number a = t[i], b = f[i];                                                                           \
+            (void)a;                                                                                             \
+            t[i] = (new);                                                                                        \
+        }                                                                                                        \
+    }                                                                                                            \
+    ACC_FOR static void ACC(fetch_##op##_##name)(unsigned char *restrict to, unsigned char *restrict from,       \
+                                                 size_t bytes, const unsigned char *scale)                       \
+    {                                                                                                            \
+        any_##name  *t = (any_##name *)(void *)to, *f = (any_##name *)(void *)from;                              \
+        const number zero = (number)hidden_zero();                                                               \
+                                                                                                                 \
+        (void)scale;                                                                                             \
+        (void)zero;                                                                                              \
+        for (size_t i = 0; i < bytes / sizeof(number); i++) {                                                    \
+            number a = t[i], b = f[i];                                                                           \
+            t[i] = (new);                                                                                        \
+            f[i] = a;                                                                                            \
+        }                                                                                                        \
+    }
+#define BITS(op, new) LOOPS(op, u32, uint32_t, new) LOOPS(op, u64, uint64_t, new)
+#define SIGNED(op, new) LOOPS(op, i32, int32_t, new) LOOPS(op, i64, int64_t, new)
+#define FLOATS(op, new) LOOPS(op, float, float, new) LOOPS(op, double, double, new)
+
+BITS(prod, (a * b))
+FLOATS(prod, (a * b))
+/* Every comparison with a NaN is false, so that the old value stays. */
+BITS(min, b < a ? b : a)
+SIGNED(min, b < a ? b : a)
+FLOATS(min, b < a ? b : a)
+BITS(max, b > a ? b : a)
+SIGNED(max, b > a ? b : a)
+FLOATS(max, b > a ? b : a)
+BITS(and, (a & b))
+BITS(or, a | b)
+BITS(xor, a ^ b)
+BITS(replace, b | zero)
+
+/* Products of complex numbers. */
+#define PRODUCTS(name, number)                                                                                   \
+    ACC_FOR static void ACC(prod_complex_##name)(unsigned char *restrict to, unsigned char *restrict from,       \
+                                                 size_t bytes, const unsigned char *scale)                       \
+    {                                                                                                            \
+        any_##name       *t = (any_##name *)(void *)to;                                                          \
+        const any_##name *f = (const any_##name *)(const void *)from;                                            \
+                                                                                                                 \
+        (void)scale;                                                                                             \
+        for (size_t i = 0; i < bytes / sizeof(number); i += 2) {                                                 \
+            number re = t[i] * f[i] - t[i + 1] * f[i + 1], im = t[i] * f[i + 1] + t[i + 1] * f[i];               \
+            t[i] = re;                                                                                           \
+            t[i + 1] = im;                                                                                       \
+        }                                                                                                        \
+    }                                                                                                            \
+    ACC_FOR static void ACC(fetch_prod_complex_##name)(unsigned char *restrict to, unsigned char *restrict from, \
+                                                       size_t bytes, const unsigned char *scale)                 \
+    {                                                                                                            \
+        any_##name *t = (any_##name *)(void *)to, *f = (any_##name *)(void *)from;                               \
+                                                                                                                 \
+        (void)scale;                                                                                             \
+        for (size_t i = 0; i < bytes / sizeof(number); i += 2) {                                                 \
+            number re = t[i] * f[i] - t[i + 1] * f[i + 1], im = t[i] * f[i + 1] + t[i + 1] * f[i];               \
+            f[i] = t[i];                                                                                         \
+            f[i + 1] = t[i + 1];                                                                                 \
+            t[i] = re;                                                                                           \
+            t[i + 1] = im;                                                                                       \
+        }                                                                                                        \
+    }
+PRODUCTS(float, float)
+PRODUCTS(double, double)
+
+/* ---- the table ---- */
+
+/* The loops of a reduction for all types that have it, by the numbers of which their elements consist. */
+#define BOTH(op, name)                             \
+    {                                              \
+        ACC(op##_##name), ACC(fetch_##op##_##name) \
+    }
+/* Complex numbers are added as pairs of numbers. */
+#define SUM(name)                                 \
+    {                                             \
+        ACC(sum_##name), ACC(fetch_scaled_##name) \
+    }
+#define OF_INTEGERS(op)                                                                        \
+    [TERN_INT32] = BOTH(op, u32), [TERN_UINT32] = BOTH(op, u32), [TERN_INT64] = BOTH(op, u64), \
+    [TERN_UINT64] = BOTH(op, u64)
+#define OF_FLOATS(op) [TERN_FLOAT] = BOTH(op, float), [TERN_DOUBLE] = BOTH(op, double)
+#define OF_COMPLEX(op) [TERN_COMPLEX_FLOAT] = BOTH(op, complex_float), [TERN_COMPLEX_DOUBLE] = BOTH(op, complex_double)
+#define OF_ORDERED(op)                                                                         \
+    [TERN_INT32] = BOTH(op, i32), [TERN_UINT32] = BOTH(op, u32), [TERN_INT64] = BOTH(op, i64), \
+    [TERN_UINT64] = BOTH(op, u64), OF_FLOATS(op)
+
+static const struct loops ACC(loops)[ROWS][TERN_TYPES] = {
+    [TERN_SUM] = { [TERN_INT32] = SUM(u32),
+                   [TERN_UINT32] = SUM(u32),
+                   [TERN_INT64] = SUM(u64),
+                   [TERN_UINT64] = SUM(u64),
+                   [TERN_FLOAT] = SUM(float),
+                   [TERN_DOUBLE] = SUM(double),
+                   [TERN_COMPLEX_FLOAT] = SUM(float),
+                   [TERN_COMPLEX_DOUBLE] = SUM(double) },
+    [SCALED_SUM] = { OF_INTEGERS(scaled), OF_FLOATS(scaled), OF_COMPLEX(scaled) },
+    [TERN_PROD] = { OF_INTEGERS(prod), OF_FLOATS(prod), OF_COMPLEX(prod) },
+    [TERN_MIN] = { OF_ORDERED(min) },
+    [TERN_MAX] = { OF_ORDERED(max) },
+    [TERN_AND] = { OF_INTEGERS(and) },
+    [TERN_OR] = { OF_INTEGERS(or) },
+    [TERN_XOR] = { OF_INTEGERS(xor) },
+    [TERN_REPLACE] = { OF_INTEGERS(replace), [TERN_FLOAT] = BOTH(replace, u32), [TERN_DOUBLE] = BOTH(replace, u64),
+                       [TERN_COMPLEX_FLOAT] = BOTH(replace, u32), [TERN_COMPLEX_DOUBLE] = BOTH(replace, u64) },
 };
 
 #undef NUMBERS
 #undef COMPLEX
+#undef LOOPS
+#undef BITS
+#undef SIGNED
+#undef FLOATS
+#undef PRODUCTS
+#undef BOTH
 #undef SUM
-#undef SUM_FOR
+#undef OF_INTEGERS
+#undef OF_FLOATS
+#undef OF_COMPLEX
+#undef OF_ORDERED
+#undef ACC
+#undef ACC_FOR

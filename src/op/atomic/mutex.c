@@ -351,7 +351,9 @@ static __attribute__((noinline)) tern_status lock_long(struct locking *l, tern_d
     if (st < 0 || l->now.state == TERN_QLOCK_ACQUIRED)
         return st;
     if (once && l->now.state == TERN_QLOCK_NOT_OWNER)
-        return TERN_AGAIN;
+        return deadline == TERN_NOW
+                   ? TERN_PENDING
+                   : tern_base_fail(TERN_ERR_TIMEOUT, "%s: the deadline had passed before the call", l->mutex->what);
     if (is_waiting(l))
         st = wait_turn(l, deadline);
     if (st == TERN_OK && l->now.state == TERN_QLOCK_ACQUIRED)

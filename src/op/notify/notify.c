@@ -216,7 +216,7 @@ tern_status tern_op_notice_new(struct tern_ctx *ctx, const struct tern_region *r
     bool                alone, bound;
 
     if (!notice)
-        return tern_base_fail(TERN_ERR_NOMEM, "tern_notice_init: no memory for a request");
+        return tern_base_fail(TERN_ERR_NOMEM, "tern_notify_create: no memory for a request");
     *notice = (struct tern_notice){ .ctx = ctx, .team = region->team, .name = name, .count = count, .source = -1 };
     alone = tern_base_biased_lock(&tern_op_notify_lock);
     bound = tern_op_match_bind(&tern_op_notify_match, &notice->request, name);
@@ -225,7 +225,7 @@ tern_status tern_op_notice_new(struct tern_ctx *ctx, const struct tern_region *r
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
     if (!bound) {
         free(notice);
-        return tern_base_fail(TERN_ERR_NOMEM, "tern_notice_init: no memory to match a request");
+        return tern_base_fail(TERN_ERR_NOMEM, "tern_notify_create: no memory to match a request");
     }
     *out = notice;
     return TERN_OK;
@@ -236,7 +236,7 @@ static void stop(struct tern_notice *notice)
 {
     if (is_posted(notice))
         tern_op_match_withdraw(&tern_op_notify_match, &notice->request);
-    end_event(notice, TERN_ERR_STATE);
+    end_event(notice, TERN_ERR_CANCELLED);
     atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed);
 }
 

@@ -12,7 +12,7 @@
 #pragma once
 
 #include <string.h>
-#include <tern/notice.h>
+#include <tern/notify.h>
 #include <tern/rma.h>
 
 #include "base/list.h"

@@ -45,6 +45,21 @@ static const struct tern_op_step then_signal = { .start = signal_start,
                                                  .blocked = ", whose signal waits for space in the queues to the "
                                                             "target" };
 
+void tern_op_then_signal(struct tern_op *op, const struct tern_op_atomic *word)
+{
+    op->then = &then_signal;
+    op->signal =
+        (struct tern_op_signal){ .part = word->part, .offset = word->offset, .operand = word->operand, .op = word->op };
+    op->needs_target |= !word->part->base;
+}
+
+void tern_op_signal_now(const struct tern_op_atomic *word)
+{
+    /* Release, the data before the word: pairs with the acquire in api/signal.c, look(). */
+    tern_op_exec(word->part->base + word->offset, word->type, word->op, word->operand, 0);
+    tern_op_signal_wake(word->part->rank);
+}
+
 /* ---- starting ---- */
 
 /* Whether the put and the signal fit into one RPC. No RPC buffer is smaller than the minimum size of a chunk of the
@@ -90,10 +105,9 @@ tern_status tern_op_put_signal(struct tern_ctx *ctx, const struct tern_xfer *xfe
     op->link.xfer.small_rpc = together && sizeof(struct wire_signal) + xfer->len <= TERN_LINK_SMALL;
     if (xfer->len == 0)
         op->link.xfer.part = word->part;
-    op->signal =
-        (struct tern_op_signal){ .part = word->part, .offset = word->offset, .operand = word->operand, .op = word->op };
-    op->then = together ? NULL : &then_signal;
-    op->needs_target = !word->part->base;
+    tern_op_then_signal(op, word);
+    if (together)
+        op->then = NULL;
     return tern_op_go(op, opts);
 }
 

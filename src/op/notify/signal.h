@@ -16,6 +16,12 @@
 tern_status tern_op_put_signal(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_op_atomic *word,
                                const tern_opts *opts, const char *call);
 
+/* Let a signal follow a put. The caller has checked the word, which is on a part of the rank of the put. */
+void tern_op_then_signal(struct tern_op *op, const struct tern_op_atomic *word);
+
+/* Update a signal that loads and stores reach, and wake its rank. */
+void tern_op_signal_now(const struct tern_op_atomic *word);
+
 /* The RPC handler at the target: see op/rpc_serve.h. */
 tern_op_rpc_handler tern_op_signal_rpc;
 

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <tern/rma.h>
+#include <tern/value.h>
 
 /* Move 16 to 32 bytes, as the first and the last 16. Source and destination may overlap, so all loads precede the
  * stores. */

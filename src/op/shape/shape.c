@@ -6,6 +6,7 @@
 #include "base/options.h"
 #include "core/job.h"
 #include "op/atomic/acc.h"
+#include "op/notify/signal.h"
 
 void tern_op_shape_layouts(struct tern_shape *shape, struct tern_layout_dim *local_dim,
                            struct tern_layout_dim *remote_dim)
@@ -207,7 +208,7 @@ static tern_status multi_go(struct tern_ctx *ctx, const struct tern_shape *shape
 {
     struct tern_multi now, *m = &now;
 
-    if (method->most == 0 && !tern_op_is_parked(opts)) {
+    if (method->most == 0 && !shape->signal && !tern_op_is_parked(opts)) {
         tern_core_op_init(&m->op, ctx, &at_once, call);
         multi_init(m, shape, method);
     } else if (!(m = multi_new(ctx, shape, method, opts, call))) {
@@ -216,6 +217,8 @@ static tern_status multi_go(struct tern_ctx *ctx, const struct tern_shape *shape
     if (method->most > 0) /* for reports */
         tern_op_layout_run(&m->shape.remote, &m->cursors.remote, &m->op.link.xfer.offset);
     tern_op_then_notify(&m->op, shape->part, shape->total, opts);
+    if (shape->signal)
+        tern_op_then_signal(&m->op, shape->signal);
     return tern_op_go(&m->op, opts);
 }
 
@@ -296,9 +299,12 @@ static const struct tern_multi_method *choose(struct tern_shape *shape)
 tern_status tern_op_shape(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *call)
 {
     if (TERN_UNLIKELY(!is_direct(shape->part) || (opts->flags & TERN_NOTIFY) || tern_op_is_parked(opts) ||
+                      (shape->signal && !is_direct(shape->signal->part)) ||
                       tern_core_ctx_must_follow(ctx, shape->part->rank)))
         return multi_go(ctx, shape, choose(shape), opts, call);
     do_direct(shape);
+    if (shape->signal)
+        tern_op_signal_now(shape->signal);
     tern_op_no_events(opts);
     return TERN_OK;
 }

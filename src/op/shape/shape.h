@@ -29,6 +29,7 @@ struct tern_shape {
     struct tern_layout           local, remote;             /* lists; strided: see tern_op_shape_layouts() */
     bool                         accumulates;               /* add the elements instead of copying them */
     struct tern_acc_op           acc;                       /* for an accumulate: op/atomic/acc.h */
+    const struct tern_op_atomic *signal;                    /* follows a put; NULL: none */
 };
 
 /* Start the transfer, or run it (TERN_OP_BLOCKING), as opts says. call names the public call. */

@@ -252,7 +252,7 @@ bool tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_messag
 /* ---- probes ---- */
 
 tern_status tern_op_tagged_find(struct tern_ctx *ctx, const struct tern_match_name *name, uint64_t care,
-                                tern_message_info *info, struct tern_message **out)
+                                tern_request_info *info, struct tern_message **out)
 {
     struct tern_match_bits     bits = { .tag = name->tag, .care = care };
     struct tern_match_arrival *arrival = NULL;
@@ -260,7 +260,7 @@ tern_status tern_op_tagged_find(struct tern_ctx *ctx, const struct tern_match_na
     bool bound = some && tern_op_match_bind(&tern_op_tagged_match, &bits.request, *name);
 
     if (bound && (arrival = tern_op_match_oldest(&bits.request)))
-        *info = (tern_message_info){ .source = tern_core_team_rank(ctx->team, arrival->name.source),
+        *info = (tern_request_info){ .source = tern_core_team_rank(ctx->team, arrival->name.source),
                                      .tag = (int64_t)arrival->name.tag,
                                      .len = message_of(arrival)->arrived.len };
     if (arrival && out) {

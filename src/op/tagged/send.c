@@ -288,7 +288,7 @@ static __attribute__((noinline)) tern_status start_slowly(struct tern_request *r
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
     if (!op)
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for one more message that waits for its receiver");
-    op->kind = kind;
+    op->kind = (uint8_t)kind;
     op->queued = true;
     tern_base_list_append(&tagged->queue, &op->node);
     tern_op_request_set(request, TERN_REQUEST_ACTIVE);

@@ -148,9 +148,8 @@ tern_status tern_op_tagged_retire(struct tern_ctx *ctx)
     bool alone, idle;
 
     if (tern_op_tagged_has_probed(ctx))
-        return tern_base_fail(TERN_ERR_STATE,
-                              "tern_ctx_destroy: a message that a matched probe of the context has found "
-                              "was not received; receive it with tern_mrecv first");
+        return tern_base_fail(TERN_ERR_STATE, "tern_ctx_free: a message that a matched probe of the context has found "
+                                              "was not received; receive it with tern_mrecv first");
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
     if ((idle = ctx->tagged->ops == 0)) {
         EACH_REQUEST(request, ctx->tagged)

@@ -245,7 +245,7 @@ void tern_op_tagged_unpost(struct tern_request *request);
 /* Find the oldest unexpected message that matches, and describe it. Returns TERN_PENDING if there is none. If out is
  * NULL the message stays stored; otherwise the message is removed and owned by a matched probe of the context. */
 tern_status tern_op_tagged_find(struct tern_ctx *ctx, const struct tern_match_name *name, uint64_t care,
-                                tern_message_info *info, struct tern_message **out);
+                                tern_request_info *info, struct tern_message **out);
 
 /* tern_op_tagged_senders_dead: whether every rank that could send a matching message is dead. tern_op_tagged_deserted:
  * whether, in addition, no matching message is in flight. */

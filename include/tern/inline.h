@@ -1,0 +1,110 @@
+/* inline.h: what the inlined calls of the other headers need. NOT PART OF THE INTERFACE: programs do not use the names
+ * in this file, which may change in any version. The layouts here are stable within a major version, so that programs
+ * that were compiled with an older minor version keep working.
+ */
+#ifndef TERN_INLINE_H
+#define TERN_INLINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <tern/status.h>
+
+TERN_BEGIN_DECLS
+
+struct tern_ctx;
+struct tern_event;
+struct tern_region;
+
+/* The beginning of a context. */
+struct tern_ctx_head {
+    uint32_t       direct_ranks; /* ranks 0 to direct_ranks - 1 may take the inlined path. The size of the team, or 0
+                                    while operations must go through the library to keep the order of the context */
+    uint32_t       reserved;
+    const int32_t *world_rank; /* [direct_ranks] rank in the job of each rank of the team. NULL: the ranks are equal */
+};
+
+/* One part of a region. */
+struct tern_part {
+    unsigned char *base;  /* address of the part in this process */
+    uint64_t       reach; /* number of bytes at base that loads and stores may access; 0: call the library */
+};
+
+/* Offset, in bytes from the address in a tern_region pointer, of an array of tern_size() struct tern_part, indexed by
+ * the rank in the job. */
+#define TERN_REGION_PARTS 256
+
+/* Whether the compiler has complex types. C++ has none that are compatible with those of C. */
+#if !defined(__cplusplus) && !defined(__STDC_NO_COMPLEX__)
+#define TERN_INLINE_COMPLEX
+#endif
+
+#define TERN_ATOMIC_TYPES 6 /* TERN_INT32 ... TERN_DOUBLE */
+
+/* The beginning of an atomic domain. */
+struct tern_atomic_head {
+    uint32_t direct[TERN_ATOMIC_TYPES]; /* by type: operations that loads and stores may execute */
+};
+
+/* Copies longer than TERN_COPY_PIECE and not longer than TERN_COPY_WHOLE bytes are made in pieces of TERN_COPY_PIECE
+ * bytes. For such lengths, C libraries switch to a string instruction, whose start-up time exceeds the time of copying
+ * the same bytes with vector moves while they fit into the first-level cache (docs/benchmarks.md). */
+#define TERN_COPY_PIECE 2048u
+#define TERN_COPY_WHOLE 16384u
+
+/* A block of any alignment. */
+typedef uint8_t tern_any_block __attribute__((vector_size(16), may_alias, aligned(1)));
+
+/* Memory that contains a value, whatever its type in the program. */
+typedef uint32_t tern_atomic_word32 __attribute__((may_alias));
+typedef uint64_t tern_atomic_word64 __attribute__((may_alias));
+
+/* The out-of-line parts of tern_put and tern_get, and of the calls that put or get a value; call is the name of the
+ * public call, for error texts. */
+TERN_API tern_status tern_inline_put(struct tern_ctx *ctx, struct tern_region *region, int rank, uint64_t offset,
+                                     const void *src, size_t len, const char *call);
+TERN_API tern_status tern_inline_get(struct tern_ctx *ctx, struct tern_region *region, int rank, uint64_t offset,
+                                     void *dst, size_t len, const char *call);
+
+/* The out-of-line part of tern_copy, for lengths between TERN_COPY_PIECE and TERN_COPY_WHOLE. */
+TERN_API void tern_inline_copy(void *to, const void *from, size_t len);
+
+/* The out-of-line part of tern_event_test, for events that are not known to be complete. */
+TERN_API tern_status tern_inline_event_test(struct tern_event *event);
+
+/* Fences that gcc accepts with -fsanitize=thread. The thread sanitizer does not model fences, and gcc says so with a
+ * warning; Tern's own synchronization does not depend on the sanitizer seeing these fences. */
+#if defined(__SANITIZE_THREAD__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wtsan"
+#define TERN_INLINE_FENCES_POP
+#endif
+TERN_INLINE void tern_inline_release(void)
+{
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+TERN_INLINE void tern_inline_acquire(void)
+{
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+}
+#ifdef TERN_INLINE_FENCES_POP
+#pragma GCC diagnostic pop
+#undef TERN_INLINE_FENCES_POP
+#endif
+
+TERN_END_DECLS
+
+/* TERN_SIZED(type): a value of an input struct, with its size set and everything else zero. */
+#ifdef __cplusplus
+template <typename T> inline T tern_inline_sized()
+{
+    T value = T();
+    value.size = sizeof(T);
+    return value;
+}
+#define TERN_SIZED(type) tern_inline_sized<type>()
+#else
+#define TERN_SIZED(type) ((type){ .size = sizeof(type) })
+#endif
+
+#endif
