@@ -85,7 +85,7 @@ tern_status uses_functions(tern_ctx *ctx, tern_region *region, tern_atomic_domai
     tern_status uses_number_##name(tern_ctx *ctx, tern_region *region, tern_atomic_domain *domain)  \
     {                                                                                               \
         tern_status st;                                                                             \
-        type        one = (type)1, before = (type)0;                                                \
+        type        one = (type)1, before;                                                           \
                                                                                                     \
         USE(tern_atomic_put(ctx, domain, region, 0, 0, one));                                       \
         USE(tern_atomic_add(ctx, domain, region, 0, 0, one));                                       \

@@ -2,7 +2,18 @@
  *
  * A job is a set of processes that a launcher starts together. The processes are numbered 0 to tern_size() - 1; the
  * number of a process is its rank. tern_init joins the job and tern_finalize leaves it. All other calls are made
- * between the two, unless their contract allows more.
+ * between the two, unless their contract allows more: before tern_init and after tern_finalize, each call that returns
+ * a status returns TERN_ERR_STATE, even with objects of the job that is over. Calls on empty events return as usual.
+ *
+ * A process that fork creates while its parent is in a job is no rank. In the child TERN_WORLD is NULL, and each call
+ * that returns a status returns TERN_ERR_STATE, inlined puts and gets included. The child must not load from or store
+ * to the memory of regions, which it shares with the ranks. Whatever the child does and however it ends, the parent and
+ * the job are not disturbed; tern_abort ends only the child. Until the child ends or calls exec, it keeps the memory of
+ * the job allocated and the parent's connections open. Tern installs handlers with pthread_atfork for this, and takes
+ * over nothing else.
+ *
+ * In debug builds of the library, each call on a context also returns TERN_ERR_STATE while another thread is in a call
+ * on the same context.
  *
  * Every blocking call can be limited in time, in one of two ways:
  *
@@ -66,13 +77,13 @@ TERN_API tern_status tern_init(void);
 TERN_API tern_status tern_finalize(void);
 
 /* Get the rank of this process in the job.
- * Returns  0 to tern_size() - 1; -1 before tern_init and after tern_finalize.
+ * Returns  0 to tern_size() - 1; -1 before tern_init, after tern_finalize and in a child that fork created.
  * Remote   None.
  * Threads  Any thread may call this function. */
 TERN_API int tern_rank(void);
 
 /* Get the number of ranks in the job.
- * Returns  The number of ranks; -1 before tern_init and after tern_finalize.
+ * Returns  The number of ranks; -1 before tern_init, after tern_finalize and in a child that fork created.
  * Remote   None.
  * Threads  Any thread may call this function. */
 TERN_API int tern_size(void);

@@ -92,16 +92,20 @@ TERN_API tern_status tern_region_create(tern_ctx *ctx, uint64_t size, const tern
 TERN_API tern_status tern_region_register(tern_ctx *ctx, void *addr, uint64_t len, tern_region **out);
 
 /* Free a region. The call releases the memory that tern_region_create reserved. The call is collective over the
- * region's team; all ranks free the regions of a team in the same order. All operations on the region must be complete.
- * The call makes progress for no context: complete sends first if another rank has to receive them before it calls
- * tern_region_free. If another thread of this process runs an active message handler, the call also waits until the
- * handler returns.
+ * region's team; all ranks free the regions of a team in the same order. All operations of this rank on the region must
+ * be complete. While some are outstanding, or wait for a counter, the call fails on this rank and changes nothing; the
+ * other ranks wait until this rank has completed the operations and has called tern_region_free again. The call makes
+ * progress for no context: complete sends first if another rank has to receive them before it calls tern_region_free.
+ * If another thread of this process runs an active message handler, the call also waits until the handler returns.
+ * Calls with a freed region return TERN_ERR_STATE, until about 64 other regions have been freed.
  * Returns  TERN_OK: the region is freed.
  *          TERN_ERR_ARG: region is NULL, or (on all ranks) ranks passed different regions.
  *          TERN_ERR_TIMEOUT: a rank did not call within the time that the option TERN_TIMEOUT sets. The region remains;
  *            call tern_region_free again for this region before any other region of the team.
  *          TERN_ERR_STATE: Tern is not initialized, an active message handler made the call, another thread of this
- *            rank is in a collective call on the team, or a call for another region timed out and was not repeated.
+ *            rank is in a collective call on the team, a call for another region timed out and was not repeated, the
+ *            region is already freed, or operations of this rank on the region are outstanding: tern_error_detail says
+ *            how many, and of which context.
  * Remote   When the call returns, no rank uses the region any more.
  * Threads  Any thread may call this function. A rank may make one collective call per team at a time. */
 TERN_API tern_status tern_region_free(tern_region *region);

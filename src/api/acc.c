@@ -3,6 +3,7 @@
 
 #include "api/shape.h"
 #include "api/check.h"
+#include "api/use.h"
 #include "base/bits.h"
 #include "op/atomic/acc.h"
 
@@ -107,7 +108,7 @@ static tern_status read_args(struct tern_api_call *c, const tern_acc_args *args,
     tern_acc_args copy;
 
     if (!args)
-        return tern_base_fail(TERN_ERR_ARG, "%s: args is NULL", c->what);
+        return tern_api_null(c->what, "args");
     if (!(args = TERN_API_SIZED(tern_acc_args, args, &copy, c->what)))
         return TERN_ERR_ARG;
     if (!tern_op_acc_has((unsigned)args->op, (unsigned)args->type) || (args->factor && args->op != TERN_SUM))
@@ -145,13 +146,12 @@ static tern_status piece(const struct tern_api_call *c, uint64_t offset, const v
     struct tern_shape  shape;
     tern_status        st;
 
-    if (!local && len > 0 && c->ctx && c->region)
-        return tern_base_fail(TERN_ERR_ARG, "%s: the local buffer is NULL", c->what);
     if ((st = tern_api_part(c->ctx, c->region, c->rank, c->what, &shape.part)) < 0)
         return st;
+    if (!local && len > 0)
+        return tern_base_fail(TERN_ERR_ARG, "%s: the local buffer is NULL, but its length is %zu", c->what, len);
     if (!tern_base_covers(shape.part->size, offset, len))
-        return tern_base_fail(TERN_ERR_RANGE, "%s: %zu bytes at offset %llu do not lie in the %llu bytes of rank %d",
-                              c->what, len, (unsigned long long)offset, (unsigned long long)shape.part->size, c->rank);
+        return tern_api_outside(shape.part, c->rank, offset, len, c->what);
     if ((st = tern_api_alive(c->ctx, c->rank, c->what)) < 0)
         return st;
     stride.total = stride.run = len;
@@ -169,6 +169,11 @@ static tern_status piece(const struct tern_api_call *c, uint64_t offset, const v
 tern_status tern_acc(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src, size_t len,
                      const tern_acc_args *args)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_acc");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_acc" };
     tern_status          st = blocking(&call, args, false);
 
@@ -178,6 +183,11 @@ tern_status tern_acc(tern_ctx *ctx, tern_region *region, int rank, uint64_t offs
 tern_status tern_acc_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src, size_t len,
                           const tern_opts *opts)
 {
+    TERN_API_USE use = tern_api_use(ctx, tern_api_use_name(opts, "tern_acc_with", "tern_acc_with"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_acc_with" };
     struct tern_api_opts o;
     tern_status          st = with(&call, opts, false, &o);
@@ -188,6 +198,11 @@ tern_status tern_acc_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t
 tern_status tern_get_acc(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *buffer, size_t len,
                          const tern_acc_args *args)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_get_acc");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_get_acc" };
     tern_status          st = blocking(&call, args, true);
 
@@ -197,6 +212,11 @@ tern_status tern_get_acc(tern_ctx *ctx, tern_region *region, int rank, uint64_t 
 tern_status tern_get_acc_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *buffer, size_t len,
                               const tern_opts *opts)
 {
+    TERN_API_USE use = tern_api_use(ctx, tern_api_use_name(opts, "tern_get_acc_with", "tern_get_acc_with"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_get_acc_with" };
     struct tern_api_opts o;
     tern_status          st = with(&call, opts, true, &o);
@@ -207,6 +227,11 @@ tern_status tern_get_acc_with(tern_ctx *ctx, tern_region *region, int rank, uint
 tern_status tern_acc_vector(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                             const tern_acc_args *args)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_acc_vector");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_acc_vector" };
     tern_status          st = blocking(&call, args, false);
 
@@ -216,6 +241,11 @@ tern_status tern_acc_vector(tern_ctx *ctx, tern_region *region, int rank, const 
 tern_status tern_acc_vector_with(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                  const tern_opts *opts)
 {
+    TERN_API_USE use = tern_api_use(ctx, tern_api_use_name(opts, "tern_acc_vector_with", "tern_acc_vector_with"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_acc_vector_with" };
     struct tern_api_opts o;
     tern_status          st = with(&call, opts, false, &o);
@@ -226,6 +256,11 @@ tern_status tern_acc_vector_with(tern_ctx *ctx, tern_region *region, int rank, c
 tern_status tern_acc_indexed(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                              const tern_acc_args *args)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_acc_indexed");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_acc_indexed" };
     tern_status          st = blocking(&call, args, false);
 
@@ -235,6 +270,11 @@ tern_status tern_acc_indexed(tern_ctx *ctx, tern_region *region, int rank, const
 tern_status tern_acc_indexed_with(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                   const tern_opts *opts)
 {
+    TERN_API_USE use = tern_api_use(ctx, tern_api_use_name(opts, "tern_acc_indexed_with", "tern_acc_indexed_with"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_acc_indexed_with" };
     struct tern_api_opts o;
     tern_status          st = with(&call, opts, false, &o);
@@ -245,6 +285,11 @@ tern_status tern_acc_indexed_with(tern_ctx *ctx, tern_region *region, int rank, 
 tern_status tern_acc_strided(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                              const tern_acc_args *args)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_acc_strided");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_acc_strided" };
     tern_status          st = blocking(&call, args, false);
 
@@ -254,6 +299,11 @@ tern_status tern_acc_strided(tern_ctx *ctx, tern_region *region, int rank, const
 tern_status tern_acc_strided_with(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                   const tern_opts *opts)
 {
+    TERN_API_USE use = tern_api_use(ctx, tern_api_use_name(opts, "tern_acc_strided_with", "tern_acc_strided_with"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_acc_strided_with" };
     struct tern_api_opts o;
     tern_status          st = with(&call, opts, false, &o);
@@ -264,6 +314,11 @@ tern_status tern_acc_strided_with(tern_ctx *ctx, tern_region *region, int rank, 
 tern_status tern_get_acc_vector(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                 const tern_acc_args *args)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_get_acc_vector");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_get_acc_vector" };
     tern_status          st = blocking(&call, args, true);
 
@@ -273,6 +328,12 @@ tern_status tern_get_acc_vector(tern_ctx *ctx, tern_region *region, int rank, co
 tern_status tern_get_acc_vector_with(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                      const tern_opts *opts)
 {
+    TERN_API_USE use =
+        tern_api_use(ctx, tern_api_use_name(opts, "tern_get_acc_vector_with", "tern_get_acc_vector_with"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_get_acc_vector_with" };
     struct tern_api_opts o;
     tern_status          st = with(&call, opts, true, &o);
@@ -283,6 +344,11 @@ tern_status tern_get_acc_vector_with(tern_ctx *ctx, tern_region *region, int ran
 tern_status tern_get_acc_indexed(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                  const tern_acc_args *args)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_get_acc_indexed");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_get_acc_indexed" };
     tern_status          st = blocking(&call, args, true);
 
@@ -292,6 +358,12 @@ tern_status tern_get_acc_indexed(tern_ctx *ctx, tern_region *region, int rank, c
 tern_status tern_get_acc_indexed_with(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                       const tern_opts *opts)
 {
+    TERN_API_USE use =
+        tern_api_use(ctx, tern_api_use_name(opts, "tern_get_acc_indexed_with", "tern_get_acc_indexed_with"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_get_acc_indexed_with" };
     struct tern_api_opts o;
     tern_status          st = with(&call, opts, true, &o);
@@ -302,6 +374,11 @@ tern_status tern_get_acc_indexed_with(tern_ctx *ctx, tern_region *region, int ra
 tern_status tern_get_acc_strided(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                  const tern_acc_args *args)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_get_acc_strided");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_get_acc_strided" };
     tern_status          st = blocking(&call, args, true);
 
@@ -311,6 +388,12 @@ tern_status tern_get_acc_strided(tern_ctx *ctx, tern_region *region, int rank, c
 tern_status tern_get_acc_strided_with(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                       const tern_opts *opts)
 {
+    TERN_API_USE use =
+        tern_api_use(ctx, tern_api_use_name(opts, "tern_get_acc_strided_with", "tern_get_acc_strided_with"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call = { .ctx = ctx, .region = region, .rank = rank, .what = "tern_get_acc_strided_with" };
     struct tern_api_opts o;
     tern_status          st = with(&call, opts, true, &o);

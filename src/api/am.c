@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "api/check.h"
+#include "api/use.h"
 #include "base/bits.h"
 #include "core/job.h"
 #include "core/message.h"
@@ -18,6 +19,8 @@ _Static_assert(sizeof(struct tern_op_am_reservation) <= sizeof(((tern_am_prepare
 
 tern_status tern_am_register(unsigned id, tern_am_handler handler, void *user)
 {
+    if (atomic_load(&tern_job.phase) >= TERN_PHASE_AFTER)
+        return tern_core_job_running("tern_am_register");
     if (id >= TERN_AM_HANDLERS)
         return tern_base_fail(TERN_ERR_RANGE, "tern_am_register: %u is not below %d; ids above are Tern's own", id,
                               TERN_AM_HANDLERS);
@@ -29,10 +32,11 @@ tern_status tern_am_register(unsigned id, tern_am_handler handler, void *user)
 static tern_status check_long(const tern_region *region, int peer, uint64_t offset, size_t len, const char *what)
 {
     if (!region)
-        return tern_base_fail(TERN_ERR_ARG, "%s: a long message needs a region", what);
+        return tern_base_fail(TERN_ERR_ARG, "%s: region is NULL; a long message needs a region", what);
+    if (!region->part)
+        return tern_api_freed(what, "the region");
     if (!tern_base_covers(region->part[peer].size, offset, len))
-        return tern_base_fail(TERN_ERR_RANGE, "%s: %zu bytes at offset %llu do not lie in the %llu bytes of rank %d",
-                              what, len, (unsigned long long)offset, (unsigned long long)region->part[peer].size, peer);
+        return tern_api_outside(&region->part[peer], peer, offset, len, what);
     return TERN_OK;
 }
 
@@ -40,9 +44,11 @@ static inline tern_status check_handler(unsigned handler, const uint32_t *args, 
 {
     if (TERN_UNLIKELY(!tern_op_am_known(handler)))
         return tern_base_fail(TERN_ERR_ARG, "%s: handler %u is not registered", what, handler);
-    if (TERN_UNLIKELY(nargs > TERN_AM_ARGS || (nargs > 0 && !args)))
-        return tern_base_fail(TERN_ERR_ARG, "%s: %u arguments at %p; there may be %d", what, nargs, (const void *)args,
+    if (TERN_UNLIKELY(nargs > TERN_AM_ARGS))
+        return tern_base_fail(TERN_ERR_ARG, "%s: nargs is %u; a message has at most %d arguments", what, nargs,
                               TERN_AM_ARGS);
+    if (TERN_UNLIKELY(nargs > 0 && !args))
+        return tern_base_fail(TERN_ERR_ARG, "%s: args is NULL, but nargs is %u", what, nargs);
     return TERN_OK;
 }
 
@@ -63,7 +69,7 @@ static tern_status check_payload(const tern_am *m, int peer, const char *what)
     tern_status st;
 
     if (m->len > 0 && !m->payload)
-        return tern_base_fail(TERN_ERR_ARG, "%s: payload is NULL", what);
+        return tern_base_fail(TERN_ERR_ARG, "%s: payload is NULL, but len is %zu", what, m->len);
     if (m->kind == TERN_AM_LONG) {
         st = check_long(m->region, peer, m->offset, m->len, what);
         return st == TERN_OK && (m->flags & TERN_IMMEDIATE) ? check_carried(m->region, peer, m->len, what) : st;
@@ -85,7 +91,7 @@ static inline tern_status check_message(const tern_am **message, tern_am *copy, 
     tern_status    st;
 
     if (!m)
-        return tern_base_fail(TERN_ERR_ARG, "%s: message is NULL", what);
+        return tern_api_null(what, "message");
     if (!(*message = m = TERN_API_SIZED(tern_am, m, copy, what)))
         return TERN_ERR_ARG;
     if (m->flags & ~TERN_IMMEDIATE)
@@ -101,12 +107,11 @@ static inline tern_status check_message(const tern_am **message, tern_am *copy, 
 static inline tern_status check_peer(const tern_ctx *ctx, int rank, const char *what, int *peer)
 {
     if (TERN_UNLIKELY(!ctx))
-        return tern_base_fail(TERN_ERR_ARG, "%s: ctx is NULL (TERN_WORLD is NULL outside tern_init and tern_finalize)",
-                              what);
+        return tern_core_ctx_check(ctx, what);
     if (TERN_UNLIKELY(tern_core_in_handler()))
         return tern_base_fail(TERN_ERR_STATE, "%s: a handler may send one reply, and nothing else", what);
     if (TERN_UNLIKELY(rank < 0 || rank >= ctx->team->size))
-        return tern_base_fail(TERN_ERR_RANGE, "%s: no rank %d in a team of %d", what, rank, ctx->team->size);
+        return tern_api_no_rank(ctx, rank, what);
     *peer = tern_core_team_world(ctx->team, rank);
     tern_core_job_check_deaths();
     if (TERN_UNLIKELY(tern_core_job_lost(*peer)))
@@ -127,11 +132,21 @@ static inline tern_status request(tern_ctx *ctx, int rank, const tern_am *messag
 
 tern_status tern_am_request(tern_ctx *ctx, int rank, const tern_am *message)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_am_request");
+
+    if (use.status < 0)
+        return use.status;
+
     return request(ctx, rank, message, "tern_am_request");
 }
 
 tern_status tern_am_request_with(tern_ctx *ctx, int rank, const tern_am *message, const tern_opts *opts)
 {
+    TERN_API_USE use = tern_api_use(ctx, tern_api_use_name(opts, "tern_am_request_with", "tern_am_request_with"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_opts o;
     tern_am              now;
     int                  peer = -1;
@@ -166,6 +181,11 @@ static __attribute__((noinline)) tern_status short_slowly(tern_ctx *ctx, int pee
 
 tern_status tern_am_short(tern_ctx *ctx, int rank, unsigned handler, const uint32_t *args, unsigned nargs)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_am_short");
+
+    if (use.status < 0)
+        return use.status;
+
     int         peer = -1;
     tern_status st = check_peer(ctx, rank, "tern_am_short", &peer);
 
@@ -178,6 +198,11 @@ tern_status tern_am_short(tern_ctx *ctx, int rank, unsigned handler, const uint3
 tern_status tern_am_medium(tern_ctx *ctx, int rank, unsigned handler, const uint32_t *args, unsigned nargs,
                            const void *payload, size_t len)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_am_medium");
+
+    if (use.status < 0)
+        return use.status;
+
     const tern_am message = { .size = sizeof(message),
                               .kind = TERN_AM_MEDIUM,
                               .handler = (uint16_t)(handler & 0xffff),
@@ -191,13 +216,22 @@ tern_status tern_am_medium(tern_ctx *ctx, int rank, unsigned handler, const uint
     return request(ctx, rank, &message, "tern_am_medium");
 }
 
+static __attribute__((cold, noinline)) tern_status bad_token(const char *what)
+{
+    tern_status st = tern_core_job_running(what);
+
+    if (st < 0)
+        return st;
+    return tern_base_fail(TERN_ERR_STATE,
+                          "%s: no request is being handled under this token; replies are sent inside the request's "
+                          "handler",
+                          what);
+}
+
 static inline tern_status check_token(const tern_am_token *token, const char *what)
 {
-    if (!tern_op_am_current(token))
-        return tern_base_fail(TERN_ERR_STATE,
-                              "%s: no request is being handled under this token; replies are sent inside "
-                              "the request's handler",
-                              what);
+    if (TERN_UNLIKELY(!tern_op_am_current(token)))
+        return bad_token(what);
     if (token->replied)
         return tern_base_fail(TERN_ERR_STATE, "%s: the request has its reply already", what);
     return TERN_OK;
@@ -269,6 +303,11 @@ static struct tern_op_am_reservation *room_of(tern_am_prepared *prepared)
 
 tern_status tern_am_prepare(tern_ctx *ctx, int rank, const tern_am_prepare_opts *opts, tern_am_prepared *out)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_am_prepare");
+
+    if (use.status < 0)
+        return use.status;
+
     const tern_am_prepare_opts *asked;
     tern_am_prepare_opts        copy;
     int                         peer = -1;
@@ -277,7 +316,7 @@ tern_status tern_am_prepare(tern_ctx *ctx, int rank, const tern_am_prepare_opts 
     if (st < 0)
         return st;
     if (!opts || !out)
-        return tern_base_fail(TERN_ERR_ARG, "tern_am_prepare: %s is NULL", opts ? "out" : "opts");
+        return tern_api_null("tern_am_prepare", opts ? "out" : "opts");
     if (!(asked = TERN_API_SIZED(tern_am_prepare_opts, opts, &copy, "tern_am_prepare")))
         return TERN_ERR_ARG;
     if ((st = check_prepare(asked, peer, "tern_am_prepare")) < 0)
@@ -294,7 +333,7 @@ tern_status tern_am_prepare_reply(tern_am_token *token, const tern_am_prepare_op
     if (st < 0)
         return st;
     if (!opts || !out)
-        return tern_base_fail(TERN_ERR_ARG, "tern_am_prepare_reply: %s is NULL", opts ? "out" : "opts");
+        return tern_api_null("tern_am_prepare_reply", opts ? "out" : "opts");
     if (!(asked = TERN_API_SIZED(tern_am_prepare_opts, opts, &copy, "tern_am_prepare_reply")))
         return TERN_ERR_ARG;
     if ((st = check_prepare(asked, token->from, "tern_am_prepare_reply")) < 0)
@@ -309,10 +348,15 @@ tern_status tern_am_prepare_reply(tern_am_token *token, const tern_am_prepare_op
 
 static inline tern_status check_live(const tern_am_prepared *prepared, const char *what)
 {
+    const struct tern_op_am_reservation *room;
+
     if (!prepared)
-        return tern_base_fail(TERN_ERR_ARG, "%s: prepared is NULL", what);
-    if (!((const struct tern_op_am_reservation *)(const void *)prepared->reserved)->live)
+        return tern_api_null(what, "prepared");
+    room = (const struct tern_op_am_reservation *)(const void *)prepared->reserved;
+    if (!room->live)
         return tern_base_fail(TERN_ERR_STATE, "%s: the message was committed or cancelled before", what);
+    if (TERN_UNLIKELY(room->kind == TERN_AM_LONG && !room->region->part))
+        return tern_api_freed(what, "the region of the message");
     return TERN_OK;
 }
 

@@ -1,9 +1,11 @@
 /* atomic.c: the public calls of tern/atomic.h that are not inlined: check, read the operand, then call op/atomic. */
 #include <tern/atomic.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "api/check.h"
+#include "api/use.h"
 #include "base/bits.h"
 #include "core/domain.h"
 #include "core/job.h"
@@ -28,31 +30,52 @@ static const char *const mechanism_text[] = {
 
 /* ---- domains ---- */
 
+/* Write the names of a set of operations. */
+static void name_ops(uint32_t ops, char *text, size_t size)
+{
+    size_t used = 0;
+
+    text[0] = '\0';
+    for (unsigned bit = 0; bit < TERN_ATOMIC_OPS && used < size; bit++)
+        if (ops >> bit & 1)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", op_text[bit]);
+}
+
 static tern_status check_create(tern_type type, uint32_t ops, uint32_t flags)
 {
+    char names[200];
+
     if ((unsigned)type >= TERN_ATOMIC_TYPES)
         return tern_base_fail(TERN_ERR_ARG, "type %u (%s) has no atomic operations; int32 to double have",
                               (unsigned)type, (unsigned)type < TERN_TYPES ? type_text[type] : "none");
     if (ops == 0)
         return tern_base_fail(TERN_ERR_ARG, "the set of operations is empty");
-    if (ops & ~tern_op_exec_ops((uint32_t)type))
-        return tern_base_fail(TERN_ERR_ARG, "the bits 0x%x are no operations of %s",
-                              ops & ~tern_op_exec_ops((uint32_t)type), type_text[type]);
+    if (ops & ~tern_op_exec_ops((uint32_t)type)) {
+        name_ops(tern_op_exec_ops((uint32_t)type), names, sizeof(names));
+        return tern_base_fail(TERN_ERR_ARG, "the bits 0x%x of ops are no operations of %s, which has %s",
+                              ops & ~tern_op_exec_ops((uint32_t)type), type_text[type], names);
+    }
     if (flags & ~(TERN_ATOMIC_LOADS | TERN_ATOMIC_STORES))
-        return tern_base_fail(TERN_ERR_ARG, "unknown flags 0x%x", flags);
+        return tern_base_fail(TERN_ERR_ARG, "unknown flags 0x%x; known are TERN_ATOMIC_LOADS and TERN_ATOMIC_STORES",
+                              flags & ~(TERN_ATOMIC_LOADS | TERN_ATOMIC_STORES));
     return TERN_OK;
 }
 
 tern_status tern_atomic_domain_create(tern_ctx *ctx, tern_type type, uint32_t ops, uint32_t flags,
                                       tern_atomic_domain **out)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_atomic_domain_create");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_atomic_domain asked = { .type = type, .ops = ops, .flags = flags };
-    tern_status                     st = tern_core_job_running();
+    tern_status                     st = tern_core_ctx_check(ctx, "tern_atomic_domain_create");
 
     if (st < 0)
         return st;
-    if (!ctx || !out)
-        return tern_base_fail(TERN_ERR_ARG, "tern_atomic_domain_create: %s is NULL", ctx ? "out" : "ctx");
+    if (!out)
+        return tern_api_null("tern_atomic_domain_create", "out");
     if ((st = tern_core_team_claim(ctx->team, ctx, "tern_atomic_domain_create")) < 0)
         return st;
     st = tern_core_domain_create(ctx, &asked, check_create(type, ops, flags), out);
@@ -62,26 +85,28 @@ tern_status tern_atomic_domain_create(tern_ctx *ctx, tern_type type, uint32_t op
 
 static __attribute__((cold, noinline)) tern_status was_freed(const char *what)
 {
-    return tern_base_fail(TERN_ERR_STATE, "%s: the domain was freed", what);
+    return tern_api_freed(what, "the domain");
 }
 
 tern_status tern_atomic_domain_free(tern_atomic_domain *domain)
 {
-    tern_status st = tern_core_job_running();
+    tern_status st = tern_core_job_running("tern_atomic_domain_free");
 
     if (st < 0)
         return st;
     if (!domain)
-        return tern_base_fail(TERN_ERR_ARG, "tern_atomic_domain_free: domain is NULL");
+        return tern_api_null("tern_atomic_domain_free", "domain");
     return tern_core_domain_free(domain) ? TERN_OK : was_freed("tern_atomic_domain_free");
 }
 
 tern_status tern_atomic_domain_info(const tern_atomic_domain *domain, tern_atomic_info *info)
 {
+    tern_status st;
+
     if (!domain || !info)
-        return tern_base_fail(TERN_ERR_ARG, "tern_atomic_domain_info: %s is NULL", domain ? "info" : "domain");
-    if (domain->freed)
-        return was_freed("tern_atomic_domain_info");
+        return tern_api_null("tern_atomic_domain_info", domain ? "info" : "domain");
+    if (domain->freed || (st = tern_core_job_running("tern_atomic_domain_info")) < 0)
+        return domain->freed ? was_freed("tern_atomic_domain_info") : st;
     *info = (tern_atomic_info){ .type = domain->type,
                                 .ops = domain->ops,
                                 .flags = domain->flags,
@@ -114,7 +139,9 @@ static __attribute__((cold, noinline)) tern_status refuse_args(const struct call
     uint32_t op = (uint32_t)args->op;
 
     if (!tern_op_exec_supports(TERN_UINT64, op))
-        return tern_base_fail(TERN_ERR_ARG, "%s: 0x%x is no operation", c->what, op);
+        return tern_base_fail(TERN_ERR_ARG,
+                              "%s: 0x%x is no operation; args->op is one of TERN_ATOMIC_GET (0x%x) to 0x%x", c->what,
+                              op, (unsigned)TERN_ATOMIC_GET, 1u << (TERN_ATOMIC_OPS - 1));
     return tern_base_fail(TERN_ERR_ARG, "%s: %s needs %s, which is NULL", c->what, op_name(op),
                           !args->operand && !(op & TAKES_NO_OPERAND) ? "an operand"
                           : op == TERN_ATOMIC_CAS && !args->compare  ? "compare"
@@ -128,7 +155,7 @@ static tern_status read_args(const struct call *c, const tern_atomic_args *args,
     size_t   size = tern_op_exec_size(a->type);
 
     if (!args)
-        return tern_base_fail(TERN_ERR_ARG, "%s: args is NULL", c->what);
+        return tern_api_null(c->what, "args");
     op = (uint32_t)args->op;
     if (TERN_UNLIKELY(!tern_op_exec_supports(TERN_UINT64, op) || (!args->operand && !(op & TAKES_NO_OPERAND)) ||
                       (op == TERN_ATOMIC_CAS && !args->compare) || (!args->result && (op & TERN_ATOMIC_FETCHING))))
@@ -145,15 +172,18 @@ static tern_status read_args(const struct call *c, const tern_atomic_args *args,
 static tern_status check_domain(const struct call *c, tern_type type, uint32_t op)
 {
     const tern_atomic_domain *d = c->domain;
+    char                      names[200];
 
     if (d->freed)
         return was_freed(c->what);
     if (d->type != type)
         return tern_base_fail(TERN_ERR_ARG, "%s: the domain is of %s, the call of %s", c->what, type_text[d->type],
                               type_text[type]);
-    if (!(d->ops & op))
-        return tern_base_fail(TERN_ERR_ARG, "%s: %s is not one of the operations that the domain was made for", c->what,
-                              op_name(op));
+    if (!(d->ops & op)) {
+        name_ops(d->ops, names, sizeof(names));
+        return tern_base_fail(TERN_ERR_ARG, "%s: %s is not one of the operations that the domain was made for: %s",
+                              c->what, op_name(op), names);
+    }
     return TERN_OK;
 }
 
@@ -185,9 +215,8 @@ static tern_status check_target(const struct call *c, uint64_t offset, struct te
 
     if (st < 0)
         return st;
-    if (!tern_base_covers(a->part->size, offset, size))
-        return tern_base_fail(TERN_ERR_RANGE, "%s: %zu bytes at offset %llu do not lie in the %llu bytes of rank %d",
-                              c->what, size, (unsigned long long)offset, (unsigned long long)a->part->size, c->rank);
+    if (TERN_UNLIKELY(!tern_base_covers(a->part->size, offset, size)))
+        return tern_api_outside(a->part, c->rank, offset, size, c->what);
     if ((a->part->addr + offset) % size != 0)
         return tern_base_fail(TERN_ERR_ARG, "%s: offset %llu of rank %d is address 0x%llx there, no multiple of %zu",
                               c->what, (unsigned long long)offset, c->rank,
@@ -234,7 +263,7 @@ static tern_status read_call(const struct call *c, const tern_atomic_args **args
                              tern_type *type)
 {
     if (!*args)
-        return tern_base_fail(TERN_ERR_ARG, "%s: args is NULL", c->what);
+        return tern_api_null(c->what, "args");
     if (!(*args = TERN_API_SIZED(tern_atomic_args, *args, copy, c->what)))
         return TERN_ERR_ARG;
     *type = c->domain ? c->domain->type : (*args)->type;
@@ -246,6 +275,11 @@ static tern_status read_call(const struct call *c, const tern_atomic_args **args
 tern_status tern_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank, uint64_t offset,
                         const tern_atomic_args *args)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_atomic");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct call c = { ctx, domain, region, rank, "tern_atomic" };
     tern_atomic_args  copy;
     tern_type         type = TERN_INT32;
@@ -257,6 +291,11 @@ tern_status tern_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *
 tern_status tern_inline_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                uint64_t offset, const struct tern_inline_operation *atomic, void *result)
 {
+    TERN_API_USE use = tern_api_use(ctx, atomic->call);
+
+    if (use.status < 0)
+        return use.status;
+
     const struct call      c = { ctx, domain, region, rank, atomic->call };
     const tern_atomic_args args = { .size = sizeof(args),
                                     .op = (tern_atomic_op)atomic->op,
@@ -265,7 +304,7 @@ tern_status tern_inline_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern_r
                                     .result = result };
 
     if (atomic->needs_domain && !domain)
-        return tern_base_fail(TERN_ERR_ARG, "%s: domain is NULL", c.what);
+        return tern_api_null(c.what, "domain");
     if (atomic->type > TERN_ATOMIC_TYPES && !domain->freed)
         return run(&c, offset, domain->type, &args);
     return run(&c, offset, (tern_type)atomic->type, &args);
@@ -274,6 +313,11 @@ tern_status tern_inline_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern_r
 tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank, uint64_t offset,
                              const tern_atomic_args *args, const tern_opts *opts)
 {
+    TERN_API_USE use = tern_api_use(ctx, tern_api_use_name(opts, "tern_atomic_with", "tern_atomic_nbi"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct call           c = { ctx, domain, region, rank, opts ? "tern_atomic_with" : "tern_atomic_nbi" };
     struct tern_api_opts  o;
     tern_atomic_args      copy;

@@ -9,21 +9,59 @@
 #include "core/region.h"
 #include "op/trigger/engine.h"
 
-tern_status tern_api_null(const char *what)
+tern_status tern_api_null(const char *what, const char *name)
 {
-    return tern_base_fail(TERN_ERR_ARG, "%s: a pointer is NULL", what);
+    tern_status st = tern_core_job_running(what);
+
+    return st < 0 ? st : tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL", what, name);
+}
+
+tern_status tern_api_no_rank(const tern_ctx *ctx, int rank, const char *what)
+{
+    tern_status st = tern_core_ctx_check(ctx, what);
+
+    if (st < 0)
+        return st;
+    return tern_base_fail(TERN_ERR_RANGE, "%s: no rank %d in a team of %d", what, rank, ctx->team->size);
+}
+
+tern_status tern_api_freed(const char *what, const char *object)
+{
+    tern_status st = tern_core_job_running(what);
+
+    return st < 0 ? st : tern_base_fail(TERN_ERR_STATE, "%s: %s was freed", what, object);
+}
+
+static __attribute__((cold, noinline)) tern_status no_part(const tern_ctx *ctx, const tern_region *region, int rank,
+                                                           const char *what)
+{
+    tern_status st = tern_core_ctx_check(ctx, what);
+
+    if (st < 0)
+        return st;
+    if (!region)
+        return tern_api_null(what, "region");
+    return region->part ? tern_api_no_rank(ctx, rank, what) : tern_api_freed(what, "the region");
 }
 
 tern_status tern_api_part(const tern_ctx *ctx, const tern_region *region, int rank, const char *what,
                           const struct tern_link_part **part)
 {
-    if (!ctx || !region)
-        return tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL", what,
-                              !ctx ? "ctx (TERN_WORLD is NULL outside tern_init and tern_finalize)" : "region");
-    if (rank < 0 || rank >= ctx->team->size)
-        return tern_base_fail(TERN_ERR_RANGE, "%s: no rank %d in a team of %d", what, rank, ctx->team->size);
+    if (TERN_UNLIKELY(!ctx || !region || !region->part || (uint32_t)rank >= (uint32_t)ctx->team->size))
+        return no_part(ctx, region, rank, what);
     *part = &region->part[tern_core_team_world(ctx->team, rank)];
     return TERN_OK;
+}
+
+tern_status tern_api_outside(const struct tern_link_part *part, int rank, uint64_t offset, uint64_t len,
+                             const char *what)
+{
+    if (part->region == 0)
+        return tern_base_fail(TERN_ERR_RANGE,
+                              "%s: rank %d is in the context's team but not in the region's team, and has no part",
+                              what, rank);
+    return tern_base_fail(TERN_ERR_RANGE, "%s: %llu bytes at offset %llu do not lie in the %llu bytes of rank %d", what,
+                          (unsigned long long)len, (unsigned long long)offset, (unsigned long long)part->size, rank);
 }
 
 tern_status tern_api_alive(const tern_ctx *ctx, int rank, const char *what)
@@ -37,16 +75,15 @@ tern_status tern_api_alive(const tern_ctx *ctx, int rank, const char *what)
 tern_status tern_api_xfer(const tern_ctx *ctx, const tern_region *region, int rank, struct tern_xfer *xfer,
                           const char *what)
 {
-    tern_status st;
+    tern_status st = tern_api_part(ctx, region, rank, what, &xfer->part);
 
-    if (!xfer->local && xfer->len > 0 && ctx && region)
-        return tern_base_fail(TERN_ERR_ARG, "%s: the local buffer is NULL", what);
-    if ((st = tern_api_part(ctx, region, rank, what, &xfer->part)) < 0)
+    if (st < 0)
         return st;
-    if (!tern_base_covers(xfer->part->size, xfer->offset, xfer->len))
-        return tern_base_fail(TERN_ERR_RANGE, "%s: %zu bytes at offset %llu do not lie in the %llu bytes of rank %d",
-                              what, xfer->len, (unsigned long long)xfer->offset, (unsigned long long)xfer->part->size,
-                              rank);
+    if (TERN_UNLIKELY(!xfer->local && xfer->len > 0))
+        return tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL, but len is %zu", what, xfer->get ? "dst" : "src",
+                              xfer->len);
+    if (TERN_UNLIKELY(!tern_base_covers(xfer->part->size, xfer->offset, xfer->len)))
+        return tern_api_outside(xfer->part, rank, xfer->offset, xfer->len, what);
     return tern_api_alive(ctx, rank, what);
 }
 
@@ -87,7 +124,10 @@ static tern_status check_allowed(const tern_opts *opts, unsigned allowed, const 
     uint32_t known = TERN_IMMEDIATE | TERN_WANT_EVENT | TERN_NOTIFY | TERN_COUNT_BYTES | TERN_ACQUIRE | TERN_RELEASE;
 
     if (opts->flags & ~known)
-        return tern_base_fail(TERN_ERR_ARG, "%s: unknown flags 0x%x", what, opts->flags & ~known);
+        return tern_base_fail(TERN_ERR_ARG,
+                              "%s: unknown flags 0x%x; known are TERN_IMMEDIATE, TERN_WANT_EVENT, TERN_NOTIFY, "
+                              "TERN_COUNT_BYTES, TERN_ACQUIRE and TERN_RELEASE",
+                              what, opts->flags & ~known);
     if ((opts->flags & (TERN_ACQUIRE | TERN_RELEASE)) && !(allowed & TERN_API_ORDER))
         return refuse("TERN_ACQUIRE and TERN_RELEASE", "are for atomic operations", what);
     if ((opts->flags & TERN_NOTIFY) && !(allowed & TERN_API_NOTIFY))
@@ -99,6 +139,20 @@ static tern_status check_allowed(const tern_opts *opts, unsigned allowed, const 
     if (!opts->acc != !(allowed & TERN_API_ACC))
         return refuse("opts->acc", opts->acc ? "is for accumulates" : "is NULL; it says what to compute", what);
     return TERN_OK;
+}
+
+/* Whether operations of the context may use the counter. The context may be NULL, which is reported later. */
+static inline bool is_counter_of(const tern_ctx *ctx, const tern_counter *counter)
+{
+    return counter->engine && (!ctx || counter->engine->owner == ctx);
+}
+
+static __attribute__((cold, noinline)) tern_status refuse_counter(const tern_counter *counter, const char *name,
+                                                                  const char *what)
+{
+    if (!counter->engine)
+        return tern_api_freed(what, name);
+    return refuse(name, "belongs to another context than the operation", what);
 }
 
 tern_status tern_api_opts(const tern_ctx *ctx, const tern_opts *opts, unsigned allowed, const char *what,
@@ -119,9 +173,10 @@ tern_status tern_api_opts(const tern_ctx *ctx, const tern_opts *opts, unsigned a
         return refuse("TERN_COUNT_BYTES", "is set without a counter", what);
     if ((opts->flags & TERN_WANT_EVENT) && !opts->event)
         return refuse("event", "is NULL", what);
-    if (ctx &&
-        ((opts->counter && opts->counter->engine->owner != ctx) || (opts->when && opts->when->engine->owner != ctx)))
-        return refuse("the counter", "belongs to another context than the operation", what);
+    if (TERN_UNLIKELY(opts->counter && !is_counter_of(ctx, opts->counter)))
+        return refuse_counter(opts->counter, "opts->counter", what);
+    if (TERN_UNLIKELY(opts->when && !is_counter_of(ctx, opts->when)))
+        return refuse_counter(opts->when, "opts->when", what);
     return TERN_OK;
 }
 
@@ -129,6 +184,8 @@ bool tern_api_notifies(const struct tern_link_part *part, int rank, const char *
 {
     if (TERN_LIKELY(part->region != 0))
         return true;
-    tern_base_fail(TERN_ERR_RANGE, "%s: rank %d is not in the region's team", what, rank);
+    tern_base_fail(TERN_ERR_RANGE,
+                   "%s: rank %d is in the context's team but not in the region's team, and cannot be notified", what,
+                   rank);
     return false;
 }

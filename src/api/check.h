@@ -5,8 +5,18 @@
 
 #include "core/context.h"
 
-/* Report that an argument is NULL. */
-tern_status tern_api_null(const char *what) __attribute__((cold));
+/* Report that an argument is NULL, or that the job is not running, which explains a NULL. name is the argument. */
+tern_status tern_api_null(const char *what, const char *name) __attribute__((cold, noinline));
+
+/* Report that a rank is not in the context's team, or that the context cannot be used. */
+tern_status tern_api_no_rank(const tern_ctx *ctx, int rank, const char *what) __attribute__((cold, noinline));
+
+/* Report that bytes are not within the part of a rank of the context's team. */
+tern_status tern_api_outside(const struct tern_link_part *part, int rank, uint64_t offset, uint64_t len,
+                             const char *what) __attribute__((cold, noinline));
+
+/* Report that the object, such as "the region", was freed. */
+tern_status tern_api_freed(const char *what, const char *object) __attribute__((cold, noinline));
 
 /* Read an input struct of the program, which begins with its size. Returns the struct itself if the program was
  * compiled with the same version of it; otherwise *copy, in which fields that the program does not know are zero. NULL,

@@ -3,12 +3,13 @@
 
 #include <math.h>
 
+#include "api/use.h"
 #include "core/context.h"
 #include "core/job.h"
 
 tern_status tern_ctx_create(tern_team *team, tern_order order, tern_ctx **out)
 {
-    tern_status st = tern_core_job_running();
+    tern_status st = tern_core_job_running("tern_ctx_create");
 
     if (st < 0)
         return st;
@@ -21,11 +22,17 @@ tern_status tern_ctx_create(tern_team *team, tern_order order, tern_ctx **out)
 
 tern_status tern_ctx_free(tern_ctx *ctx)
 {
-    tern_status st;
+    TERN_API_USE use = tern_api_use(ctx, "tern_ctx_free");
 
-    if (!ctx || ctx == tern_world)
-        return tern_base_fail(TERN_ERR_ARG, "tern_ctx_free: %s",
-                              ctx ? "TERN_WORLD stays until tern_finalize" : "ctx is NULL");
+    if (use.status < 0)
+        return use.status;
+
+    tern_status st = tern_core_ctx_check(ctx, "tern_ctx_free");
+
+    if (st < 0)
+        return st;
+    if (ctx == tern_world)
+        return tern_base_fail(TERN_ERR_ARG, "tern_ctx_free: TERN_WORLD stays until tern_finalize");
     st = tern_core_ctx_retire(ctx, tern_core_ctx_deadline(ctx), "tern_ctx_free");
     if (st < 0)
         return st;
@@ -36,16 +43,24 @@ tern_status tern_ctx_free(tern_ctx *ctx)
 
 tern_status tern_ctx_set_timeout(tern_ctx *ctx, double seconds)
 {
-    if (!ctx || isnan(seconds))
-        return tern_base_fail(TERN_ERR_ARG, "tern_ctx_set_timeout: %s",
-                              ctx ? "seconds is not a number" : "ctx is NULL");
+    TERN_API_USE use = tern_api_use(ctx, "tern_ctx_set_timeout");
+
+    if (use.status < 0)
+        return use.status;
+
+    tern_status st = tern_core_ctx_check(ctx, "tern_ctx_set_timeout");
+
+    if (st < 0)
+        return st;
+    if (isnan(seconds))
+        return tern_base_fail(TERN_ERR_ARG, "tern_ctx_set_timeout: seconds is not a number");
     ctx->timeout = seconds > 0 ? seconds : 0;
     return TERN_OK;
 }
 
 tern_team *tern_ctx_team(const tern_ctx *ctx)
 {
-    return ctx ? ctx->team : NULL;
+    return ctx && !ctx->gone ? ctx->team : NULL;
 }
 
 tern_order tern_ctx_order(const tern_ctx *ctx)
@@ -55,8 +70,13 @@ tern_order tern_ctx_order(const tern_ctx *ctx)
 
 tern_status tern_progress(tern_ctx *ctx)
 {
-    if (!ctx)
-        return tern_base_fail(TERN_ERR_ARG, "tern_progress: ctx is NULL");
+    TERN_API_USE use = tern_api_use(ctx, "tern_progress");
+
+    if (use.status < 0)
+        return use.status;
+
+    if (TERN_UNLIKELY(!ctx || ctx->gone))
+        return tern_core_ctx_check(ctx, "tern_progress");
     tern_core_ctx_progress(ctx);
     return TERN_OK;
 }

@@ -4,13 +4,38 @@
 #include <stdio.h>
 
 #include "api/check.h"
+#include "api/use.h"
 #include "core/wait.h"
 #include "op/trigger/engine.h"
 
+/* Report that the counter cannot be used: it is NULL, or was freed. */
+static __attribute__((cold, noinline)) tern_status no_counter(const tern_counter *counter, const char *what)
+{
+    return counter ? tern_api_freed(what, "the counter") : tern_api_null(what, "counter");
+}
+
+static inline bool is_counter(const tern_counter *counter)
+{
+    return TERN_LIKELY(counter && counter->engine);
+}
+
+/* Debug builds: the context of a counter; NULL: none. */
+static inline struct tern_ctx *ctx_of(const tern_counter *counter)
+{
+    return TERN_BASE_DEBUG && is_counter(counter) ? counter->engine->owner : NULL;
+}
+
 tern_status tern_counter_create(tern_ctx *ctx, tern_counter **out)
 {
-    if (!ctx || !out)
-        return tern_api_null("tern_counter_create");
+    TERN_API_USE use = tern_api_use(ctx, "tern_counter_create");
+
+    if (use.status < 0)
+        return use.status;
+
+    if (!ctx || ctx->gone)
+        return tern_core_ctx_check(ctx, "tern_counter_create");
+    if (!out)
+        return tern_api_null("tern_counter_create", "out");
     if (ctx->order == TERN_STRICT)
         return tern_base_fail(TERN_ERR_ARG,
                               "tern_counter_create: a strict context has no counters: what they trigger is "
@@ -20,8 +45,13 @@ tern_status tern_counter_create(tern_ctx *ctx, tern_counter **out)
 
 tern_status tern_counter_free(tern_counter *counter)
 {
-    if (!counter)
-        return tern_api_null("tern_counter_free");
+    TERN_API_USE use = tern_api_use(ctx_of(counter), "tern_counter_free");
+
+    if (use.status < 0)
+        return use.status;
+
+    if (!is_counter(counter))
+        return no_counter(counter, "tern_counter_free");
     if (!tern_op_counter_free(counter))
         return tern_base_fail(TERN_ERR_STATE, "tern_counter_free: operations that have not completed count on it; "
                                               "complete or cancel them first");
@@ -30,8 +60,8 @@ tern_status tern_counter_free(tern_counter *counter)
 
 tern_status tern_counter_set(tern_counter *counter, uint64_t value)
 {
-    if (!counter)
-        return tern_api_null("tern_counter_set");
+    if (!is_counter(counter))
+        return no_counter(counter, "tern_counter_set");
     tern_op_counter_set(counter, value);
     return TERN_OK;
 }
@@ -48,16 +78,21 @@ static tern_status add(tern_counter *counter, uint64_t value, const char *what)
 
 tern_status tern_counter_add(tern_counter *counter, uint64_t value)
 {
-    return counter ? add(counter, value, "tern_counter_add") : tern_api_null("tern_counter_add");
+    return is_counter(counter) ? add(counter, value, "tern_counter_add") : no_counter(counter, "tern_counter_add");
 }
 
 tern_status tern_counter_add_with(tern_counter *counter, uint64_t value, const tern_opts *opts)
 {
+    TERN_API_USE use = tern_api_use(ctx_of(counter), "tern_counter_add_with");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_opts o;
     tern_status          st;
 
-    if (!counter)
-        return tern_api_null("tern_counter_add_with");
+    if (!is_counter(counter))
+        return no_counter(counter, "tern_counter_add_with");
     if (!opts)
         return add(counter, value, "tern_counter_add_with");
     st = tern_api_opts(counter->engine->owner, opts, 0, "tern_counter_add_with", &o);
@@ -66,8 +101,8 @@ tern_status tern_counter_add_with(tern_counter *counter, uint64_t value, const t
 
 tern_status tern_counter_read(const tern_counter *counter, uint64_t *value, uint64_t *failures)
 {
-    if (!counter)
-        return tern_api_null("tern_counter_read");
+    if (!is_counter(counter))
+        return no_counter(counter, "tern_counter_read");
     if (value)
         *value = tern_op_counter_value(counter);
     if (failures)
@@ -113,31 +148,48 @@ static void await_describe(void *arg, char *text, size_t size)
 
 tern_status tern_counter_wait(tern_counter *counter, uint64_t threshold, tern_deadline deadline)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx_of(counter), "tern_counter_wait");
+
+    if (use.status < 0)
+        return use.status;
+
     struct await     await = { counter, threshold };
     struct tern_wait wait = { .poll = await_poll, .describe = await_describe, .arg = &await, .deadline = deadline };
     tern_status      st;
 
-    if (!counter)
-        return tern_api_null("tern_counter_wait");
+    if (!is_counter(counter))
+        return no_counter(counter, "tern_counter_wait");
     st = await_look(&await);
     return st == TERN_PENDING ? tern_core_wait(&wait) : st;
 }
 
 tern_status tern_counter_event(tern_counter *counter, uint64_t threshold, tern_event *event)
 {
+    TERN_API_USE use = tern_api_use(ctx_of(counter), "tern_counter_event");
+
+    if (use.status < 0)
+        return use.status;
+
     const tern_opts opts = TERN_OPTS(.event = event, .when = counter, .threshold = threshold);
 
-    if (!counter || !event)
-        return tern_api_null("tern_counter_event");
+    if (!is_counter(counter))
+        return no_counter(counter, "tern_counter_event");
+    if (!event)
+        return tern_api_null("tern_counter_event", "event");
     return tern_op_trigger_watch(counter, &opts);
 }
 
 tern_status tern_counter_cancel(tern_counter *counter, size_t *cancelled)
 {
+    TERN_API_USE use = tern_api_use(ctx_of(counter), "tern_counter_cancel");
+
+    if (use.status < 0)
+        return use.status;
+
     size_t n;
 
-    if (!counter)
-        return tern_api_null("tern_counter_cancel");
+    if (!is_counter(counter))
+        return no_counter(counter, "tern_counter_cancel");
     n = tern_op_counter_cancel(counter);
     if (cancelled)
         *cancelled = n;
@@ -147,7 +199,7 @@ tern_status tern_counter_cancel(tern_counter *counter, size_t *cancelled)
 tern_status tern_triggered_cancel(tern_event *event)
 {
     if (!event)
-        return tern_api_null("tern_triggered_cancel");
+        return tern_api_null("tern_triggered_cancel", "event");
     if (!event->pending)
         return tern_base_fail(TERN_ERR_STATE, "tern_triggered_cancel: the operation is done");
     return tern_op_engine_cancel(event);

@@ -3,16 +3,34 @@
 
 #include <stdio.h>
 
+#include "api/check.h"
+#include "api/use.h"
 #include "core/wait_set.h"
+
+/* Debug builds: the context of the operation of an event; NULL: none. */
+static inline struct tern_ctx *ctx_of(const tern_event *event)
+{
+    return TERN_BASE_DEBUG && event && event->pending ? tern_core_event_op(event)->progress : NULL;
+}
 
 tern_status tern_inline_event_test(tern_event *event)
 {
+    TERN_API_USE use = tern_api_use(ctx_of(event), "tern_event_test");
+
+    if (use.status < 0)
+        return use.status;
+
+    struct tern_ctx *ctx;
+    tern_status      st;
+
     if (!event)
-        return tern_base_fail(TERN_ERR_ARG, "tern_event_test: event is NULL");
+        return tern_api_null("tern_event_test", "event");
     if (!event->pending)
         return TERN_OK;
-    tern_core_ctx_progress(tern_core_event_op(event)->progress);
-    return tern_core_event_test(event);
+    ctx = tern_core_event_op(event)->progress;
+    tern_core_ctx_progress(ctx);
+    st = tern_core_event_test(event);
+    return TERN_UNLIKELY(st == TERN_PENDING && ctx->gone) ? tern_core_ctx_check(ctx, "tern_event_test") : st;
 }
 
 static enum tern_waitable_state event_state(const void *object)
@@ -57,11 +75,16 @@ static tern_status one_poll(void *of)
 
 tern_status tern_event_wait(tern_event *event, tern_deadline deadline)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx_of(event), "tern_event_wait");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_waitables of = { &events_kind, event, 1, "tern_event_wait" };
     struct tern_wait      wait = { one_poll, tern_core_waitables_describe, &of, deadline, false };
 
     if (!event)
-        return tern_base_fail(TERN_ERR_ARG, "tern_event_wait: event is NULL");
+        return tern_api_null("tern_event_wait", "event");
     return event->pending ? tern_core_wait(&wait) : TERN_OK;
 }
 

@@ -27,7 +27,7 @@ tern_status tern_init(void)
 
 tern_status tern_finalize(void)
 {
-    tern_status st = tern_core_job_running(), left;
+    tern_status st = tern_core_job_running("tern_finalize"), left;
 
     if (st == TERN_OK && tern_core_in_handler())
         return tern_base_fail(TERN_ERR_STATE, "tern_finalize: called by a handler of an active message");
@@ -59,21 +59,26 @@ int tern_size(void)
 
 tern_status tern_peer_check(int rank)
 {
-    tern_status st = tern_core_job_running();
+    tern_status st = tern_core_job_running("tern_peer_check");
 
     if (st < 0)
         return st;
     if (rank < 0 || rank >= tern_job.boot.ranks)
         return tern_base_fail(TERN_ERR_RANGE, "tern_peer_check: no rank %d in a job of %d", rank, tern_job.boot.ranks);
     tern_core_job_check_deaths();
-    return tern_core_job_is_gone(rank) ? tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank) : TERN_OK;
+    return tern_core_job_is_gone(rank) ? tern_base_fail(TERN_ERR_PEER, "tern_peer_check: rank %d is gone", rank)
+                                       : TERN_OK;
 }
 
 void tern_abort(int code, const char *why)
 {
-    tern_base_log(TERN_LOG_ERROR, "ends the job%s%s", why ? ": " : "", why ? why : "");
+    bool child = atomic_load(&tern_job.phase) == TERN_PHASE_CHILD; /* it ends only itself */
+
+    tern_base_log(TERN_LOG_ERROR, "%s%s%s", child ? "a child of the rank ends" : "ends the job", why ? ": " : "",
+                  why ? why : "");
     code = (code & 0xff) != 0 ? code & 0xff : 1; /* the system keeps only the lowest byte */
-    tern_boot_pmi_abort(code);
+    if (!child)
+        tern_boot_pmi_abort(code);
     _Exit(code);
 }
 

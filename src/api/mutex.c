@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "api/check.h"
+#include "api/use.h"
 #include "core/job.h"
 #include "core/region.h"
 #include "op/atomic/mutex.h"
@@ -19,37 +20,55 @@ static tern_status check_create(uint64_t count, size_t bytes)
     return TERN_OK;
 }
 
+static struct tern_retired freed = TERN_RETIRED_INIT(freed); /* sets of mutexes */
+
+static struct tern_mutexes *mutexes_new(void)
+{
+    struct tern_list *node = tern_base_retired_reuse(&freed);
+
+    return node ? (struct tern_mutexes *)TERN_LIST_ITEM(node, struct tern_region_owned, node)
+                : malloc(sizeof(struct tern_mutexes));
+}
+
 /* Create a set of mutexes. The set is part of its region and is freed with the region. */
 static tern_status create(tern_ctx *ctx, uint64_t count, tern_mutexes **out)
 {
     const tern_region_opts host = TERN_REGION_OPTS_INIT;
     unsigned               log = tern_op_mutex_log(ctx->team->size);
-    struct tern_mutexes   *m = malloc(sizeof(*m));
+    struct tern_mutexes   *m = mutexes_new();
     tern_status            st = check_create(count, tern_base_qlock_bytes(log));
 
     if (!m && st == TERN_OK)
         st = tern_base_fail(TERN_ERR_NOMEM, "no memory for %zu bytes", sizeof(*m));
     if (m)
-        *m = (struct tern_mutexes){ .count = count, .log = log, .bytes = tern_base_qlock_bytes(log) };
+        *m = (struct tern_mutexes){
+            .owned.retired = &freed, .count = count, .log = log, .bytes = tern_base_qlock_bytes(log)
+        };
     st = tern_core_region_alloc(ctx, st == TERN_OK ? count * tern_base_qlock_bytes(log) : 1, &host, "tern_mutex_create",
                                 st, m ? &m->region : NULL);
     if (st < 0) {
         free(m);
         return st;
     }
-    m->region->kept = m;
+    tern_base_list_init(&m->owned.node);
+    m->region->owned = &m->owned;
     *out = m;
     return TERN_OK;
 }
 
 tern_status tern_mutex_create(tern_ctx *ctx, uint64_t count, tern_mutexes **out)
 {
-    tern_status st = tern_core_job_running();
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_mutex_create");
+
+    if (use.status < 0)
+        return use.status;
+
+    tern_status st = tern_core_ctx_check(ctx, "tern_mutex_create");
 
     if (st < 0)
         return st;
-    if (!ctx || !out)
-        return tern_base_fail(TERN_ERR_ARG, "tern_mutex_create: %s is NULL", ctx ? "out" : "ctx");
+    if (!out)
+        return tern_api_null("tern_mutex_create", "out");
     if ((st = tern_core_team_claim(ctx->team, ctx, "tern_mutex_create")) < 0)
         return st;
     st = create(ctx, count, out);
@@ -78,13 +97,15 @@ static tern_status agree_free(const struct tern_mutexes *m)
 
 tern_status tern_mutex_free(tern_mutexes *mutexes)
 {
-    tern_status       st = tern_core_job_running();
+    tern_status       st = tern_core_job_running("tern_mutex_free");
     struct tern_team *team;
 
     if (st < 0)
         return st;
     if (!mutexes)
-        return tern_base_fail(TERN_ERR_ARG, "tern_mutex_free: mutexes is NULL");
+        return tern_api_null("tern_mutex_free", "mutexes");
+    if (mutexes->owned.freed)
+        return tern_api_freed("tern_mutex_free", "the set of mutexes");
     team = mutexes->region->team;
     if ((st = tern_core_team_claim(team, NULL, "tern_mutex_free")) < 0)
         return st;
@@ -103,19 +124,29 @@ static tern_status find(tern_ctx *ctx, const tern_mutexes *mutexes, int rank, ui
     tern_status st;
 
     if (TERN_UNLIKELY(!mutexes))
-        return tern_base_fail(TERN_ERR_ARG, "%s: mutexes is NULL", what);
+        return tern_api_null(what, "mutexes");
+    if (TERN_UNLIKELY(mutexes->owned.freed))
+        return tern_api_freed(what, "the set of mutexes");
     if ((st = tern_api_part(ctx, mutexes->region, rank, what, &out->part)) < 0)
         return st;
-    if (TERN_UNLIKELY(index >= mutexes->count || out->part->size == 0))
-        return tern_base_fail(TERN_ERR_RANGE, "%s: no mutex %llu of the %llu of rank %d", what,
-                              (unsigned long long)index,
-                              (unsigned long long)(out->part->size == 0 ? 0 : mutexes->count), rank);
+    if (TERN_UNLIKELY(out->part->size == 0))
+        return tern_base_fail(TERN_ERR_RANGE,
+                              "%s: rank %d is in the context's team but not in the team of the mutexes, and has none",
+                              what, rank);
+    if (TERN_UNLIKELY(index >= mutexes->count))
+        return tern_base_fail(TERN_ERR_RANGE, "%s: no mutex %llu of rank %d, which has the mutexes 0 to %llu", what,
+                              (unsigned long long)index, rank, (unsigned long long)mutexes->count - 1);
     *out = (struct tern_op_mutex){ ctx, out->part, index * mutexes->bytes, index, mutexes->log, rank, what };
     return tern_api_alive(ctx, rank, what);
 }
 
 tern_status tern_mutex_lock(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint64_t index)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_mutex_lock");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_op_mutex mutex;
     tern_status          st = find(ctx, mutexes, rank, index, "tern_mutex_lock", &mutex);
 
@@ -124,6 +155,11 @@ tern_status tern_mutex_lock(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint
 
 tern_status tern_mutex_try(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint64_t index, tern_deadline deadline)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_mutex_try");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_op_mutex mutex;
     tern_status          st = find(ctx, mutexes, rank, index, "tern_mutex_try", &mutex);
 
@@ -132,6 +168,11 @@ tern_status tern_mutex_try(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint6
 
 tern_status tern_mutex_unlock(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint64_t index)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_mutex_unlock");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_op_mutex mutex;
     tern_status          st = find(ctx, mutexes, rank, index, "tern_mutex_unlock", &mutex);
 

@@ -4,6 +4,7 @@
 
 #include "api/check.h"
 #include "api/request.h"
+#include "api/use.h"
 #include "core/region.h"
 #include "op/start.h"
 #include "op/notify/notify.h"
@@ -22,6 +23,11 @@ static tern_status access(tern_ctx *ctx, tern_region *region, int rank, struct t
 tern_status tern_put_notify(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src, size_t len,
                             uint32_t tag)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_put_notify");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_xfer xfer = { .offset = offset, .local = (void *)(uintptr_t)src, .len = len };
 
     return access(ctx, region, rank, &xfer, tag, "tern_put_notify");
@@ -30,6 +36,11 @@ tern_status tern_put_notify(tern_ctx *ctx, tern_region *region, int rank, uint64
 tern_status tern_get_notify(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst, size_t len,
                             uint32_t tag)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_get_notify");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_xfer xfer = { .offset = offset, .local = dst, .len = len, .get = true };
 
     return access(ctx, region, rank, &xfer, tag, "tern_get_notify");
@@ -37,6 +48,11 @@ tern_status tern_get_notify(tern_ctx *ctx, tern_region *region, int rank, uint64
 
 tern_status tern_notify(tern_ctx *ctx, tern_region *region, int rank, uint32_t tag)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_notify");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_xfer xfer = { .len = 0 };
 
     return access(ctx, region, rank, &xfer, tag, "tern_notify");
@@ -54,6 +70,11 @@ static __attribute__((noinline)) tern_status put_any(tern_ctx *ctx, tern_region 
 tern_status tern_put_notify_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                 size_t len, uint32_t tag)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_put_notify_nbi");
+
+    if (use.status < 0)
+        return use.status;
+
     if (TERN_LIKELY(len == sizeof(uint64_t) && src && tern_op_notify_put_word(ctx, region, rank, offset, src, tag)))
         return TERN_OK;
     return put_any(ctx, region, rank, offset, src, len, tag);
@@ -64,19 +85,30 @@ tern_status tern_put_notify_nbi(tern_ctx *ctx, tern_region *region, int rank, ui
 tern_status tern_notify_create(tern_ctx *ctx, tern_region *region, int source, int64_t tag, uint32_t count,
                                tern_request **out)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_notify_create");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_match_name name = { .class = 0 };
     struct tern_notice    *notice;
     tern_status            st;
 
-    if (!ctx || !region || !out)
-        return tern_api_null("tern_notify_create");
+    if (!ctx || ctx->gone)
+        return tern_core_ctx_check(ctx, "tern_notify_create");
+    if (!region || !out)
+        return tern_api_null("tern_notify_create", region ? "out" : "region");
+    if (!region->part)
+        return tern_api_freed("tern_notify_create", "the region");
     if (count == 0)
         return tern_base_fail(TERN_ERR_ARG, "tern_notify_create: a request for 0 notifications");
     if (source != TERN_ANY_SOURCE && (source < 0 || source >= ctx->team->size))
-        return tern_base_fail(TERN_ERR_RANGE, "tern_notify_create: no rank %d in a team of %d", source,
-                              ctx->team->size);
+        return tern_api_no_rank(ctx, source, "tern_notify_create");
     if (tag != TERN_ANY_TAG && (tag < 0 || tag > UINT32_MAX))
-        return tern_base_fail(TERN_ERR_RANGE, "tern_notify_create: tag %lld does not fit in 32 bits", (long long)tag);
+        return tern_base_fail(TERN_ERR_RANGE,
+                              "tern_notify_create: tag %lld; tags of notifications are 0 to 2^32 - 1, or "
+                              "TERN_ANY_TAG",
+                              (long long)tag);
     name.scope = region->name;
     name.class =
         (source == TERN_ANY_SOURCE ? TERN_MATCH_ANY_SOURCE : 0) | (tag == TERN_ANY_TAG ? TERN_MATCH_ANY_TAG : 0);
@@ -94,12 +126,15 @@ tern_status tern_notify_probe(tern_request *request, tern_request_info *info)
     uint64_t               bytes;
     uint32_t               polls = 0;
 
+    if (!request)
+        return tern_api_null("tern_notify_probe", "request");
     if (!notice)
-        return tern_base_fail(TERN_ERR_ARG, "tern_notify_probe: request %s",
-                              request ? "is a request of a message, not of notifications" : "is NULL");
+        return tern_base_fail(TERN_ERR_ARG, "tern_notify_probe: the request is of a message, not of notifications");
+    if (tern_op_notice_state(notice) == TERN_NOTICE_FREED)
+        return tern_api_freed("tern_notify_probe", "the request");
     tern_core_ctx_poll_notify(notice->ctx, &polls);
     if (!tern_op_notice_peek(notice, &name, &bytes))
-        return TERN_PENDING;
+        return notice->ctx->gone ? tern_core_ctx_check(notice->ctx, "tern_notify_probe") : TERN_PENDING;
     if (info)
         *info = (tern_request_info){ .source = tern_core_team_rank(notice->ctx->team, name.source),
                                      .tag = (int64_t)name.tag,

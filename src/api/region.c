@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/check.h"
+#include "api/use.h"
 #include "core/job.h"
 #include "core/region.h"
 #include "op/notify/notify.h"
@@ -28,17 +29,22 @@ static tern_status check_alloc(uint64_t size, const tern_region_opts *opts)
 /* The checks that both calls that create regions begin with. */
 static tern_status begin(tern_ctx *ctx, tern_region **out, const char *what)
 {
-    tern_status st = tern_core_job_running();
+    tern_status st = tern_core_ctx_check(ctx, what);
 
     if (st < 0)
         return st;
-    if (!ctx || !out)
-        return tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL", what, ctx ? "out" : "ctx");
+    if (!out)
+        return tern_api_null(what, "out");
     return tern_core_team_claim(ctx->team, ctx, what);
 }
 
 tern_status tern_region_create(tern_ctx *ctx, uint64_t size, const tern_region_opts *opts, tern_region **out)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_region_create");
+
+    if (use.status < 0)
+        return use.status;
+
     tern_region_opts        copy = TERN_REGION_OPTS_INIT;
     const tern_region_opts *known = &copy;
     tern_status             st;
@@ -65,6 +71,11 @@ static tern_status check_register(const void *addr, uint64_t len)
 
 tern_status tern_region_register(tern_ctx *ctx, void *addr, uint64_t len, tern_region **out)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_region_register");
+
+    if (use.status < 0)
+        return use.status;
+
     tern_status st;
 
     if ((st = begin(ctx, out, "tern_region_register")) < 0)
@@ -76,14 +87,19 @@ tern_status tern_region_register(tern_ctx *ctx, void *addr, uint64_t len, tern_r
 
 tern_status tern_region_free(tern_region *region)
 {
-    tern_status       st = tern_core_job_running();
+    tern_status       st;
     struct tern_team *team;
     uint64_t          scope;
 
-    if (st < 0)
-        return st;
     if (!region)
-        return tern_base_fail(TERN_ERR_ARG, "tern_region_free: region is NULL");
+        return tern_api_null("tern_region_free", "region");
+    if (!region->part)
+        return tern_api_freed("tern_region_free", "the region");
+    if ((st = tern_core_job_running("tern_region_free")) < 0)
+        return st;
+    if (region->owned)
+        return tern_base_fail(TERN_ERR_ARG, "tern_region_free: the region belongs to a set of mutexes; call "
+                                            "tern_mutex_free");
     team = region->team;
     scope = region->name;
     if ((st = tern_core_team_claim(team, NULL, "tern_region_free")) < 0)
@@ -95,10 +111,17 @@ tern_status tern_region_free(tern_region *region)
     return st;
 }
 
+static bool running(void)
+{
+    return atomic_load_explicit(&tern_job.phase, memory_order_acquire) == TERN_PHASE_RUNNING;
+}
+
 /* Translate a rank of the region's team into a rank of the job; -1: not a member. */
 static int world_rank(const tern_region *region, int rank)
 {
-    return region && rank >= 0 && rank < region->team->size ? tern_core_team_world(region->team, rank) : -1;
+    return region && region->part && running() && rank >= 0 && rank < region->team->size
+               ? tern_core_team_world(region->team, rank)
+               : -1;
 }
 
 void *tern_region_ptr(const tern_region *region, int rank)
@@ -124,13 +147,18 @@ const char *tern_region_path(const tern_region *region, int rank)
 
 tern_status tern_region_find(tern_ctx *ctx, int rank, const void *addr, tern_region **region, uint64_t *offset)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_region_find");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_region *found;
     int                 world;
 
-    if (!ctx || !region || !offset)
-        return tern_base_fail(TERN_ERR_ARG, "tern_region_find: a pointer is NULL");
-    if (rank < 0 || rank >= ctx->team->size)
-        return tern_base_fail(TERN_ERR_RANGE, "tern_region_find: no rank %d in a team of %d", rank, ctx->team->size);
+    if (!ctx || rank < 0 || rank >= ctx->team->size)
+        return tern_api_no_rank(ctx, rank, "tern_region_find");
+    if (!region || !offset)
+        return tern_api_null("tern_region_find", region ? "offset" : "region");
     world = tern_core_team_world(ctx->team, rank);
     found = tern_core_region_find(ctx, world, (uint64_t)(uintptr_t)addr);
     if (!found)

@@ -8,13 +8,61 @@
 
 #include "api/check.h"
 #include "api/request.h"
+#include "api/use.h"
 #include "core/region.h"
 #include "core/wait_set.h"
 #include "op/notify/expected.h"
 
-static __attribute__((cold, noinline)) tern_status not_started(const char *what)
+static __attribute__((cold, noinline)) tern_status not_started(const tern_request *request, const char *what)
 {
-    return tern_base_fail(TERN_ERR_STATE, "%s: the request is not started", what);
+    tern_status st = tern_core_job_running(what);
+
+    if (st < 0)
+        return st;
+    if (!request)
+        return tern_base_fail(TERN_ERR_STATE,
+                              "%s: the request is not started: its handle is NULL, because it has completed or was "
+                              "cancelled or freed",
+                              what);
+    return tern_base_fail(TERN_ERR_STATE, "%s: the request is not started%s", what,
+                          !tern_api_notice(request) && !request->persistent ? ": it was freed" : "");
+}
+
+/* Report that a request cannot be freed, cancelled or watched: its handle is a copy from before it was freed. */
+static __attribute__((cold, noinline)) tern_status was_freed(const char *what)
+{
+    return tern_api_freed(what, "the request");
+}
+
+/* Whether the handle of a notification request is a copy from before it was freed. */
+static inline bool is_freed(const struct tern_notice *notice)
+{
+    return tern_op_notice_state(notice) == TERN_NOTICE_FREED;
+}
+
+/* A request is not complete. Report it if it never will be, because this process is no rank. */
+static tern_status pending(const struct tern_ctx *ctx, const char *what)
+{
+    return TERN_UNLIKELY(ctx->gone) ? tern_core_ctx_check(ctx, what) : TERN_PENDING;
+}
+
+/* Debug builds: the context of a request, and of the first request of an array; NULL: none. */
+static inline struct tern_ctx *ctx_of(const tern_request *handle)
+{
+    const struct tern_notice *notice = tern_api_notice(handle);
+
+    if (!TERN_BASE_DEBUG || !handle)
+        return NULL;
+    return notice ? (is_freed(notice) ? NULL : notice->ctx) : handle->ctx;
+}
+
+static inline struct tern_ctx *first_ctx(tern_request *const *requests, size_t n)
+{
+    struct tern_ctx *ctx = NULL;
+
+    for (size_t i = 0; TERN_BASE_DEBUG && requests && i < n && !ctx; i++)
+        ctx = ctx_of(requests[i]);
+    return ctx;
 }
 
 /* Returns the state of either kind of request; NULL is idle. */
@@ -82,6 +130,8 @@ static inline void tell_notice(const struct tern_notice *notice, tern_request_in
 
 static __attribute__((cold, noinline)) tern_status hopeless(const struct tern_notice *notice, const char *what)
 {
+    if (is_freed(notice))
+        return was_freed(what);
     if (notice->name.class & TERN_MATCH_ANY_SOURCE)
         return tern_base_fail(TERN_ERR_PEER, "%s: all other ranks of the region are gone", what);
     return tern_base_fail(TERN_ERR_PEER, "%s: rank %d of the job, which was to notify, is gone", what,
@@ -208,27 +258,34 @@ static tern_status test_notice(struct tern_notice *notice, tern_request_info *in
 {
     uint32_t polls = 0;
 
+    if (TERN_UNLIKELY(is_freed(notice)))
+        return was_freed("tern_request_test");
     if (tern_op_notice_state(notice) != TERN_NOTICE_DONE)
         tern_core_ctx_poll_notify(notice->ctx, &polls);
     if (tern_op_notice_state(notice) == TERN_NOTICE_STARTED)
-        return TERN_PENDING;
+        return pending(notice->ctx, "tern_request_test");
     return take_notice(notice, info, "tern_request_test");
 }
 
 tern_status tern_request_test(tern_request **request, tern_request_info *info)
 {
+    TERN_API_USE use = tern_api_use(request ? ctx_of(*request) : NULL, "tern_request_test");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_notice *notice;
 
     if (TERN_UNLIKELY(!request))
-        return tern_api_null("tern_request_test");
+        return tern_api_null("tern_request_test", "request");
     if (TERN_UNLIKELY(!is_started(*request)))
-        return not_started("tern_request_test");
+        return not_started(*request, "tern_request_test");
     if ((notice = tern_api_notice(*request)))
         return test_notice(notice, info);
     if (tern_op_request_state(*request) != TERN_REQUEST_DONE)
         tern_core_ctx_progress((*request)->ctx);
     if (tern_op_request_state(*request) != TERN_REQUEST_DONE)
-        return TERN_PENDING;
+        return pending((*request)->ctx, "tern_request_test");
     return take_message(request, info, "tern_request_test");
 }
 
@@ -264,6 +321,8 @@ static __attribute__((noinline)) tern_status wait_for_notice(tern_request **requ
     struct first_polls          first = { notice, 0 };
     const struct tern_wait      spin = { .poll = first_poll, .arg = &first };
 
+    if (is_freed(notice))
+        return was_freed(of.what);
     if (deadline > TERN_NOW && may_spin(notice) && tern_core_spin(&spin, FIRST_POLLS, false) == TERN_OK)
         return take_notice(notice, info, of.what);
     return tern_core_wait_any(&of, &deadline, &(size_t){ 0 }, info);
@@ -291,11 +350,16 @@ tern_status tern_api_request_wait(tern_request **request, tern_deadline deadline
 
 tern_status tern_request_wait(tern_request **request, tern_deadline deadline, tern_request_info *info)
 {
+    TERN_API_USE use = tern_api_use_waiting(request ? ctx_of(*request) : NULL, "tern_request_wait");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_notice *notice;
     unsigned            state;
 
     if (TERN_UNLIKELY(!request))
-        return tern_api_null("tern_request_wait");
+        return tern_api_null("tern_request_wait", "request");
     if (TERN_LIKELY((notice = tern_api_notice(*request)) != NULL)) {
         state = tern_op_notice_state(notice);
         if (TERN_LIKELY(state == TERN_NOTICE_STARTED && deadline > TERN_NOW && may_spin(notice) &&
@@ -309,7 +373,7 @@ tern_status tern_request_wait(tern_request **request, tern_deadline deadline, te
             return wait_for_notice(request, deadline, info);
     }
     if (TERN_UNLIKELY(!is_started(*request)))
-        return not_started("tern_request_wait");
+        return not_started(*request, "tern_request_wait");
     return tern_api_request_wait(request, deadline, info, "tern_request_wait");
 }
 
@@ -317,6 +381,11 @@ tern_status tern_request_wait(tern_request **request, tern_deadline deadline, te
 
 tern_status tern_request_test_any(tern_request **requests, size_t n, size_t *index, tern_request_info *info)
 {
+    TERN_API_USE use = tern_api_use(first_ctx(requests, n), "tern_request_test_any");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_waitables of = several(requests, n, "tern_request_test_any");
 
     if (index)
@@ -327,6 +396,11 @@ tern_status tern_request_test_any(tern_request **requests, size_t n, size_t *ind
 tern_status tern_request_wait_any(tern_request **requests, size_t n, tern_deadline deadline, size_t *index,
                                   tern_request_info *info)
 {
+    TERN_API_USE use = tern_api_use_waiting(first_ctx(requests, n), "tern_request_wait_any");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_waitables of = several(requests, n, "tern_request_wait_any");
 
     if (index)
@@ -343,6 +417,11 @@ static inline tern_status all(const struct tern_waitables *of, const tern_deadli
 
 tern_status tern_request_test_all(tern_request **requests, size_t n, tern_request_info *infos, tern_status *statuses)
 {
+    TERN_API_USE use = tern_api_use(first_ctx(requests, n), "tern_request_test_all");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_waitables of = several(requests, n, "tern_request_test_all");
 
     return all(&of, NULL, infos, statuses);
@@ -351,6 +430,11 @@ tern_status tern_request_test_all(tern_request **requests, size_t n, tern_reques
 tern_status tern_request_wait_all(tern_request **requests, size_t n, tern_deadline deadline, tern_request_info *infos,
                                   tern_status *statuses)
 {
+    TERN_API_USE use = tern_api_use_waiting(first_ctx(requests, n), "tern_request_wait_all");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_waitables of = several(requests, n, "tern_request_wait_all");
 
     return all(&of, &deadline, infos, statuses);
@@ -359,6 +443,11 @@ tern_status tern_request_wait_all(tern_request **requests, size_t n, tern_deadli
 tern_status tern_request_wait_some(tern_request **requests, size_t n, tern_deadline deadline, size_t *count,
                                    size_t *indices, tern_request_info *infos, tern_status *statuses)
 {
+    TERN_API_USE use = tern_api_use_waiting(first_ctx(requests, n), "tern_request_wait_some");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_waitables of = several(requests, n, "tern_request_wait_some");
 
     return tern_core_wait_some(&of, deadline, count, indices, infos, statuses);
@@ -366,25 +455,36 @@ tern_status tern_request_wait_some(tern_request **requests, size_t n, tern_deadl
 
 /* ---- starting, cancelling, freeing ---- */
 
-static __attribute__((cold, noinline)) tern_status already_started(void)
+static __attribute__((cold, noinline)) tern_status already_started(const struct tern_notice *notice)
 {
+    if (notice && is_freed(notice))
+        return was_freed("tern_request_start");
     return tern_base_fail(TERN_ERR_STATE, "tern_request_start: the request is started; wait for it or cancel it");
 }
 
 tern_status tern_request_start(tern_request *request)
 {
+    TERN_API_USE use = tern_api_use(ctx_of(request), "tern_request_start");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_notice *notice = tern_api_notice(request);
     tern_status         st;
 
     if (TERN_LIKELY(notice != NULL))
-        return TERN_LIKELY(tern_op_notice_start(notice)) ? TERN_OK : already_started();
+        return TERN_LIKELY(tern_op_notice_start(notice)) ? TERN_OK : already_started(notice);
     if (!request)
-        return tern_api_null("tern_request_start");
+        return tern_api_null("tern_request_start", "request");
+    if (!request->persistent && !is_started(request))
+        return was_freed("tern_request_start");
     if (!request->persistent)
         return tern_base_fail(TERN_ERR_ARG, "tern_request_start: the request is not persistent; it was started when it "
                                             "was made");
     if (is_started(request))
-        return already_started();
+        return already_started(NULL);
+    if (TERN_UNLIKELY(request->ctx->gone))
+        return tern_core_ctx_check(request->ctx, "tern_request_start");
     if (request->kind != TERN_REQUEST_RECV) {
         tern_core_job_check_deaths();
         st = tern_op_tagged_start_send(request);
@@ -397,20 +497,29 @@ tern_status tern_request_start(tern_request *request)
 
 tern_status tern_request_cancel(tern_request **at, tern_request_info *info)
 {
+    TERN_API_USE use = tern_api_use(at ? ctx_of(*at) : NULL, "tern_request_cancel");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_request *request;
     struct tern_notice  *notice;
 
     if (!at)
-        return tern_api_null("tern_request_cancel");
+        return tern_api_null("tern_request_cancel", "request");
     request = *at;
     if (!is_started(request))
-        return not_started("tern_request_cancel");
+        return not_started(request, "tern_request_cancel");
     if ((notice = tern_api_notice(request))) {
+        if (is_freed(notice))
+            return was_freed("tern_request_cancel");
         if (!tern_op_notice_cancel(notice))
             return TERN_PENDING;
         tell_notice(notice, info);
         return TERN_OK;
     }
+    if (TERN_UNLIKELY(request->ctx->gone))
+        return tern_core_ctx_check(request->ctx, "tern_request_cancel");
     if (tern_op_request_state(request) == TERN_REQUEST_DONE || !tern_op_request_cancel(request))
         return TERN_PENDING;
     if (info)
@@ -425,11 +534,21 @@ tern_status tern_request_cancel(tern_request **at, tern_request_info *info)
 
 tern_status tern_request_free(tern_request **at)
 {
+    TERN_API_USE use = tern_api_use(at ? ctx_of(*at) : NULL, "tern_request_free");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_notice *notice;
 
     if (!at || !*at)
-        return tern_api_null("tern_request_free");
-    if ((notice = tern_api_notice(*at)))
+        return tern_api_null("tern_request_free", at ? "*request" : "request");
+    notice = tern_api_notice(*at);
+    if (notice ? is_freed(notice) : !is_started(*at) && !(*at)->persistent)
+        return was_freed("tern_request_free");
+    if (!notice && (*at)->ctx->gone)
+        return tern_core_ctx_check((*at)->ctx, "tern_request_free");
+    if (notice)
         tern_op_notice_free(notice);
     else if (is_started(*at))
         return tern_base_fail(TERN_ERR_STATE,
@@ -442,12 +561,21 @@ tern_status tern_request_free(tern_request **at)
 
 tern_status tern_request_event(tern_request *request, tern_event *event)
 {
+    TERN_API_USE use = tern_api_use(ctx_of(request), "tern_request_event");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_notice *notice = tern_api_notice(request);
 
     if (!request || !event)
-        return tern_api_null("tern_request_event");
+        return tern_api_null("tern_request_event", request ? "event" : "request");
     if (!is_started(request))
-        return not_started("tern_request_event");
+        return not_started(request, "tern_request_event");
+    if (notice && is_freed(notice))
+        return was_freed("tern_request_event");
+    if (!notice && request->ctx->gone)
+        return tern_core_ctx_check(request->ctx, "tern_request_event");
     if (notice ? !tern_op_notice_event(notice, event) : !tern_op_request_event(request, event))
         return tern_base_fail(TERN_ERR_NOMEM, "tern_request_event: no memory for an event");
     return TERN_OK;

@@ -6,6 +6,7 @@
 
 #include "api/check.h"
 #include "api/signal.h"
+#include "api/use.h"
 #include "core/job.h"
 #include "core/links.h"
 #include "op/start.h"
@@ -25,7 +26,7 @@ void tern_inline_copy(void *to, const void *from, size_t len)
 
 tern_status tern_cache_invalidate(const void *addr, size_t len)
 {
-    tern_status st = tern_core_job_running();
+    tern_status st = tern_core_job_running("tern_cache_invalidate");
 
     if (st == TERN_OK)
         tern_core_links_invalidate(addr, len);
@@ -61,6 +62,11 @@ static tern_status start(tern_ctx *ctx, tern_region *region, int rank, struct te
 tern_status tern_inline_put(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src, size_t len,
                             const char *call)
 {
+    TERN_API_USE use = tern_api_use(ctx, call);
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_xfer xfer = { .offset = offset, .local = (void *)(uintptr_t)src, .len = len };
 
     return run(ctx, region, rank, &xfer, call);
@@ -69,6 +75,11 @@ tern_status tern_inline_put(tern_ctx *ctx, tern_region *region, int rank, uint64
 tern_status tern_inline_get(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst, size_t len,
                             const char *call)
 {
+    TERN_API_USE use = tern_api_use(ctx, call);
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_xfer xfer = { .offset = offset, .local = dst, .len = len, .get = true };
 
     return run(ctx, region, rank, &xfer, call);
@@ -77,6 +88,11 @@ tern_status tern_inline_get(tern_ctx *ctx, tern_region *region, int rank, uint64
 tern_status tern_put_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src, size_t len,
                           const tern_opts *opts)
 {
+    TERN_API_USE use = tern_api_use(ctx, tern_api_use_name(opts, "tern_put_with", "tern_put_nbi"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_xfer xfer = { .offset = offset, .local = (void *)(uintptr_t)src, .len = len };
 
     return start(ctx, region, rank, &xfer, opts, opts ? "tern_put_with" : "tern_put_nbi");
@@ -85,6 +101,11 @@ tern_status tern_put_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t
 tern_status tern_get_with(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, void *dst, size_t len,
                           const tern_opts *opts)
 {
+    TERN_API_USE use = tern_api_use(ctx, tern_api_use_name(opts, "tern_get_with", "tern_get_nbi"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_xfer xfer = { .offset = offset, .local = dst, .len = len, .get = true };
 
     return start(ctx, region, rank, &xfer, opts, opts ? "tern_get_with" : "tern_get_nbi");

@@ -1,5 +1,6 @@
 /* shape.c: the public calls of tern/shape.h: check every piece, describe the transfer, then call op/shape. */
 #include "api/shape.h"
+#include "api/use.h"
 
 #include "api/check.h"
 #include "api/signal.h"
@@ -26,24 +27,39 @@ static __attribute__((cold, noinline)) tern_status is_null(const struct tern_api
     return tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL", c->what, name);
 }
 
+static __attribute__((cold, noinline)) tern_status list_is_null(const struct tern_api_call *c, const char *list,
+                                                                const char *length, uint64_t count)
+{
+    return tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL, but %s is %llu", c->what, list, length,
+                          (unsigned long long)count);
+}
+
+static __attribute__((cold, noinline)) tern_status piece_is_null(const struct tern_api_call *c, size_t piece)
+{
+    return tern_base_fail(TERN_ERR_ARG, "%s: the address of local piece %zu is NULL", c->what, piece);
+}
+
 static __attribute__((cold, noinline)) tern_status out_of_part(const struct tern_api_call *c,
                                                                const struct tern_shape *shape, size_t piece,
                                                                uint64_t offset, uint64_t len)
 {
+    if (shape->part->region == 0)
+        return tern_api_outside(shape->part, c->rank, offset, len, c->what);
     return tern_base_fail(
         TERN_ERR_RANGE, "%s: piece %zu, %llu bytes at offset %llu, does not lie in the %llu bytes of rank %d", c->what,
         piece, (unsigned long long)len, (unsigned long long)offset, (unsigned long long)shape->part->size, c->rank);
 }
 
-/* Find the part, and check that the rank is alive. */
-static tern_status check_target(const struct tern_api_call *c, const void *description, struct tern_shape *shape)
+/* Find the part, and check that the rank is alive. name is the argument that describes the transfer. */
+static tern_status check_target(const struct tern_api_call *c, const void *description, const char *name,
+                                struct tern_shape *shape)
 {
     tern_status st = tern_api_part(c->ctx, c->region, c->rank, c->what, &shape->part);
 
     if (st < 0)
         return st;
     if (!description)
-        return is_null(c, "the description");
+        return is_null(c, name);
     return tern_api_alive(c->ctx, c->rank, c->what);
 }
 
@@ -143,7 +159,7 @@ static tern_status check_pieces(const struct tern_api_call *c, const tern_vector
         const tern_piece *p = &v->local[i];
 
         if (!p->addr && p->len > 0)
-            return is_null(c, "the address of a piece");
+            return piece_is_null(c, i);
         if ((uintptr_t)p->addr + p->len < p->len)
             return tern_base_fail(TERN_ERR_RANGE, "%s: local piece %zu wraps around the end of the address space",
                                   c->what, i);
@@ -190,12 +206,14 @@ tern_status tern_api_vector(const struct tern_api_call *c, const tern_vector *v)
     tern_vector       copy;
     struct tern_shape shape; /* not zeroed, because that takes longer than a short list */
     uint64_t          near, far;
-    tern_status       st = check_target(c, v, &shape);
+    tern_status       st = check_target(c, v, "vector", &shape);
 
     if (st < 0 || !(v = TERN_API_SIZED(tern_vector, v, &copy, c->what)))
         return st < 0 ? st : TERN_ERR_ARG;
-    if ((!v->local && v->local_count > 0) || (!v->remote && v->remote_count > 0))
-        return is_null(c, "a list");
+    if (!v->local && v->local_count > 0)
+        return list_is_null(c, "local", "local_count", v->local_count);
+    if (!v->remote && v->remote_count > 0)
+        return list_is_null(c, "remote", "remote_count", v->remote_count);
     if ((st = check_extents(c, v, &shape, &far)) < 0 || (st = check_pieces(c, v, &near)) < 0)
         return st;
     if (near != far)
@@ -251,7 +269,7 @@ static tern_status check_indexed(const struct tern_api_call *c, const tern_index
                               last_near);
     for (size_t i = 0; i < x->local_count; i++)
         if (near[i] == 0)
-            return is_null(c, "the address of a piece");
+            return piece_is_null(c, i);
     return TERN_OK;
 }
 
@@ -260,7 +278,7 @@ tern_status tern_api_indexed(const struct tern_api_call *c, const tern_indexed *
     tern_indexed      copy;
     struct tern_shape shape; /* not zeroed, because that takes longer than a short list */
     uint64_t          near, far;
-    tern_status       st = check_target(c, x, &shape);
+    tern_status       st = check_target(c, x, "indexed", &shape);
 
     if (st < 0 || !(x = TERN_API_SIZED(tern_indexed, x, &copy, c->what)))
         return st < 0 ? st : TERN_ERR_ARG;
@@ -271,8 +289,10 @@ tern_status tern_api_indexed(const struct tern_api_call *c, const tern_indexed *
         return totals_differ(c, near, far);
     shape.stride = NULL;
     if ((shape.total = near) > 0) {
-        if (!x->local || !x->remote)
-            return is_null(c, "a list");
+        if (!x->local)
+            return list_is_null(c, "local", "local_count", x->local_count);
+        if (!x->remote)
+            return list_is_null(c, "remote", "remote_count", x->remote_count);
         if ((st = check_indexed(c, x, &shape)) < 0)
             return st;
     }
@@ -287,14 +307,32 @@ tern_status tern_api_indexed(const struct tern_api_call *c, const tern_indexed *
 
 /* ---- strided ---- */
 
-static __attribute__((cold, noinline)) tern_status strided_out(const struct tern_api_call *c, const char *side,
-                                                               const struct tern_stride_reach *reach)
+static __attribute__((cold, noinline)) tern_status box_outside(const struct tern_api_call *c, const tern_strided *s,
+                                                               const struct tern_stride_reach *reach,
+                                                               const struct tern_link_part    *part)
 {
+    unsigned long long before = reach->before, behind = reach->behind, first = s->remote, size = part->size;
+
+    if (part->region == 0)
+        return tern_api_outside(part, c->rank, s->remote, reach->behind, c->what);
+    if (before > first)
+        return tern_base_fail(TERN_ERR_RANGE,
+                              "%s: the box needs bytes from %llu before the part of rank %d on, which has %llu bytes: "
+                              "remote is %llu, and the strides lead %llu bytes back",
+                              c->what, before - first, c->rank, size, first, before);
     return tern_base_fail(TERN_ERR_RANGE,
-                          "%s: the box begins %llu bytes before its first %s element and ends %llu bytes behind: "
-                          "not all of it lies in %s",
-                          c->what, (unsigned long long)reach->before, side, (unsigned long long)reach->behind,
-                          side[0] == 'l' ? "this address space" : "the part");
+                          "%s: the box needs the bytes %llu to %llu of rank %d, whose part has %llu bytes", c->what,
+                          first - before, first + behind - 1, c->rank, size);
+}
+
+static __attribute__((cold, noinline)) tern_status box_wraps(const struct tern_api_call     *c,
+                                                             const struct tern_stride_reach *reach)
+{
+    return tern_base_fail(
+        TERN_ERR_RANGE,
+        "%s: the box begins %llu bytes before local and ends %llu bytes behind it, beyond the ends of "
+        "the address space",
+        c->what, (unsigned long long)reach->before, (unsigned long long)reach->behind);
 }
 
 static tern_status check_strided(const struct tern_api_call *c, const tern_strided *s, const struct tern_stride *stride,
@@ -305,11 +343,11 @@ static tern_status check_strided(const struct tern_api_call *c, const tern_strid
 
     if (far->before > s->remote ||
         !tern_base_covers(shape->part->size, s->remote - far->before, far->before + far->behind))
-        return strided_out(c, "remote", far);
+        return box_outside(c, s, far, shape->part);
     if (!s->local)
-        return is_null(c, "the local address");
+        return is_null(c, "local");
     if (near->before > local || local + near->behind < local)
-        return strided_out(c, "local", near);
+        return box_wraps(c, near);
     return TERN_OK;
 }
 
@@ -319,14 +357,19 @@ tern_status tern_api_strided(const struct tern_api_call *c, const tern_strided *
     struct tern_shape        shape; /* without layouts: op creates them where it needs them */
     struct tern_stride       stride;
     struct tern_stride_input in;
-    tern_status              st = check_target(c, s, &shape);
+    tern_status              st = check_target(c, s, "strided", &shape);
 
     if (st < 0 || !(s = TERN_API_SIZED(tern_strided, s, &copy, c->what)))
         return st < 0 ? st : TERN_ERR_ARG;
     if (s->dims > TERN_STRIDED_DIMS)
-        return tern_base_fail(TERN_ERR_ARG, "%s: %u dimensions are more than %d", c->what, s->dims, TERN_STRIDED_DIMS);
+        return tern_base_fail(TERN_ERR_ARG, "%s: dims is %u; a box has at most %d dimensions", c->what, s->dims,
+                              TERN_STRIDED_DIMS);
     if (s->dims > 0 && (!s->count || !s->local_stride || !s->remote_stride))
-        return is_null(c, "a list of counts or strides");
+        return list_is_null(c,
+                            !s->count          ? "count"
+                            : !s->local_stride ? "local_stride"
+                                               : "remote_stride",
+                            "dims", s->dims);
     in = (struct tern_stride_input){ s->dims, s->element, s->count, s->remote_stride, s->local_stride };
     switch (tern_op_stride_make(&in, &stride)) {
     case TERN_STRIDE_HUGE: return too_much(c);
@@ -364,6 +407,11 @@ static tern_status with(struct tern_api_call *c, const tern_opts *opts, struct t
 
 tern_status tern_put_vector(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_put_vector");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_api_call call = blocking(ctx, region, rank, false, "tern_put_vector");
 
     return tern_api_vector(&call, vector);
@@ -372,6 +420,11 @@ tern_status tern_put_vector(tern_ctx *ctx, tern_region *region, int rank, const 
 tern_status tern_put_vector_with(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                  const tern_opts *opts)
 {
+    TERN_API_USE use = tern_api_use(ctx, tern_api_use_name(opts, "tern_put_vector_with", "tern_put_vector_nbi"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call =
         blocking(ctx, region, rank, false, opts ? "tern_put_vector_with" : "tern_put_vector_nbi");
     struct tern_api_opts o;
@@ -382,6 +435,11 @@ tern_status tern_put_vector_with(tern_ctx *ctx, tern_region *region, int rank, c
 
 tern_status tern_put_indexed(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_put_indexed");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_api_call call = blocking(ctx, region, rank, false, "tern_put_indexed");
 
     return tern_api_indexed(&call, indexed);
@@ -390,6 +448,11 @@ tern_status tern_put_indexed(tern_ctx *ctx, tern_region *region, int rank, const
 tern_status tern_put_indexed_with(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                   const tern_opts *opts)
 {
+    TERN_API_USE use = tern_api_use(ctx, tern_api_use_name(opts, "tern_put_indexed_with", "tern_put_indexed_nbi"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call =
         blocking(ctx, region, rank, false, opts ? "tern_put_indexed_with" : "tern_put_indexed_nbi");
     struct tern_api_opts o;
@@ -400,6 +463,11 @@ tern_status tern_put_indexed_with(tern_ctx *ctx, tern_region *region, int rank, 
 
 tern_status tern_put_strided(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_put_strided");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_api_call call = blocking(ctx, region, rank, false, "tern_put_strided");
 
     return tern_api_strided(&call, strided);
@@ -408,6 +476,11 @@ tern_status tern_put_strided(tern_ctx *ctx, tern_region *region, int rank, const
 tern_status tern_put_strided_with(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                   const tern_opts *opts)
 {
+    TERN_API_USE use = tern_api_use(ctx, tern_api_use_name(opts, "tern_put_strided_with", "tern_put_strided_nbi"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call =
         blocking(ctx, region, rank, false, opts ? "tern_put_strided_with" : "tern_put_strided_nbi");
     struct tern_api_opts o;
@@ -418,6 +491,11 @@ tern_status tern_put_strided_with(tern_ctx *ctx, tern_region *region, int rank, 
 
 tern_status tern_get_vector(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_get_vector");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_api_call call = blocking(ctx, region, rank, true, "tern_get_vector");
 
     return tern_api_vector(&call, vector);
@@ -426,6 +504,11 @@ tern_status tern_get_vector(tern_ctx *ctx, tern_region *region, int rank, const 
 tern_status tern_get_vector_with(tern_ctx *ctx, tern_region *region, int rank, const tern_vector *vector,
                                  const tern_opts *opts)
 {
+    TERN_API_USE use = tern_api_use(ctx, tern_api_use_name(opts, "tern_get_vector_with", "tern_get_vector_nbi"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call =
         blocking(ctx, region, rank, true, opts ? "tern_get_vector_with" : "tern_get_vector_nbi");
     struct tern_api_opts o;
@@ -436,6 +519,11 @@ tern_status tern_get_vector_with(tern_ctx *ctx, tern_region *region, int rank, c
 
 tern_status tern_get_indexed(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_get_indexed");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_api_call call = blocking(ctx, region, rank, true, "tern_get_indexed");
 
     return tern_api_indexed(&call, indexed);
@@ -444,6 +532,11 @@ tern_status tern_get_indexed(tern_ctx *ctx, tern_region *region, int rank, const
 tern_status tern_get_indexed_with(tern_ctx *ctx, tern_region *region, int rank, const tern_indexed *indexed,
                                   const tern_opts *opts)
 {
+    TERN_API_USE use = tern_api_use(ctx, tern_api_use_name(opts, "tern_get_indexed_with", "tern_get_indexed_nbi"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call =
         blocking(ctx, region, rank, true, opts ? "tern_get_indexed_with" : "tern_get_indexed_nbi");
     struct tern_api_opts o;
@@ -454,6 +547,11 @@ tern_status tern_get_indexed_with(tern_ctx *ctx, tern_region *region, int rank, 
 
 tern_status tern_get_strided(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_get_strided");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_api_call call = blocking(ctx, region, rank, true, "tern_get_strided");
 
     return tern_api_strided(&call, strided);
@@ -462,6 +560,11 @@ tern_status tern_get_strided(tern_ctx *ctx, tern_region *region, int rank, const
 tern_status tern_get_strided_with(tern_ctx *ctx, tern_region *region, int rank, const tern_strided *strided,
                                   const tern_opts *opts)
 {
+    TERN_API_USE use = tern_api_use(ctx, tern_api_use_name(opts, "tern_get_strided_with", "tern_get_strided_nbi"));
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_api_call call =
         blocking(ctx, region, rank, true, opts ? "tern_get_strided_with" : "tern_get_strided_nbi");
     struct tern_api_opts o;

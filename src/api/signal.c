@@ -6,6 +6,7 @@
 
 #include "api/check.h"
 #include "api/signal.h"
+#include "api/use.h"
 #include "base/bits.h"
 #include "core/region.h"
 #include "core/wait.h"
@@ -31,11 +32,11 @@ tern_status tern_api_signal(const tern_ctx *ctx, int rank, const tern_signal *si
     tern_status st;
 
     if (!signal)
-        return tern_base_fail(TERN_ERR_ARG, "%s: the signal is NULL", what);
+        return tern_api_null(what, "signal");
     if (!(signal = TERN_API_SIZED(tern_signal, signal, &copy, what)))
         return TERN_ERR_ARG;
     if (!signal->region)
-        return tern_base_fail(TERN_ERR_ARG, "%s: the region of the signal is NULL", what);
+        return tern_api_null(what, "signal->region");
     if (signal->op != TERN_SIGNAL_SET && signal->op != TERN_SIGNAL_ADD)
         return tern_base_fail(TERN_ERR_ARG, "%s: a signal sets or adds; %u is neither", what, (unsigned)signal->op);
     *word = (struct tern_op_atomic){ .offset = signal->offset,
@@ -100,6 +101,11 @@ static tern_status put(tern_ctx *ctx, tern_region *region, int rank, struct tern
 tern_status tern_put_signal(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src, size_t len,
                             const tern_signal *signal)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_put_signal");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_xfer xfer = { .offset = offset, .local = (void *)(uintptr_t)src, .len = len };
 
     if (TERN_LIKELY(ctx && region && at_once(ctx, region, rank, offset, src, len, signal)))
@@ -110,6 +116,11 @@ tern_status tern_put_signal(tern_ctx *ctx, tern_region *region, int rank, uint64
 tern_status tern_put_signal_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                 size_t len, const tern_signal *signal)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_put_signal_nbi");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_xfer xfer = { .offset = offset, .local = (void *)(uintptr_t)src, .len = len };
 
     return put(ctx, region, rank, &xfer, signal, false, "tern_put_signal_nbi");
@@ -173,8 +184,10 @@ static tern_status await_begin(tern_ctx *ctx, tern_region *region, uint64_t offs
     const struct tern_link_part *part;
     tern_status                  st;
 
-    if (!ctx || !region)
-        return tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL", what, !ctx ? "ctx" : "region");
+    if (!ctx || ctx->gone)
+        return tern_core_ctx_check(ctx, what);
+    if (!region || !region->part)
+        return region ? tern_api_freed(what, "the region") : tern_api_null(what, "region");
     if ((unsigned)compare > TERN_LE)
         return tern_base_fail(TERN_ERR_ARG, "%s: %u is no way to compare", what, (unsigned)compare);
     part = &region->part[tern_job.boot.rank];
@@ -191,6 +204,11 @@ static tern_status await_begin(tern_ctx *ctx, tern_region *region, uint64_t offs
 tern_status tern_signal_test(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare, uint64_t value,
                              uint64_t *seen)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_signal_test");
+
+    if (use.status < 0)
+        return use.status;
+
     struct await a;
     tern_status  st = await_begin(ctx, region, offset, compare, value, "tern_signal_test", &a);
 
@@ -205,6 +223,11 @@ tern_status tern_signal_test(tern_ctx *ctx, tern_region *region, uint64_t offset
 tern_status tern_signal_wait(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare, uint64_t value,
                              tern_deadline deadline, uint64_t *seen)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_signal_wait");
+
+    if (use.status < 0)
+        return use.status;
+
     struct await     a;
     struct tern_wait wait = { .poll = await_poll, .describe = await_describe, .arg = &a, .deadline = deadline };
     tern_status      st = await_begin(ctx, region, offset, compare, value, "tern_signal_wait", &a);
@@ -238,6 +261,11 @@ static const struct tern_op_kind watch_kind = { .look = watch_look, .describe = 
 tern_status tern_signal_event(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare, uint64_t value,
                               tern_event *event)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_signal_event");
+
+    if (use.status < 0)
+        return use.status;
+
     struct await  a;
     struct watch *watch;
     tern_status   st = await_begin(ctx, region, offset, compare, value, "tern_signal_event", &a);
@@ -245,7 +273,7 @@ tern_status tern_signal_event(tern_ctx *ctx, tern_region *region, uint64_t offse
     if (st < 0)
         return st;
     if (!event)
-        return tern_api_null("tern_signal_event");
+        return tern_api_null("tern_signal_event", "event");
     *event = TERN_EVENT_INIT;
     if (look(&a) == TERN_OK)
         return TERN_OK;

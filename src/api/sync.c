@@ -4,20 +4,34 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "api/check.h"
+#include "api/use.h"
 #include "core/context.h"
 #include "core/job.h"
 #include "core/wait.h"
 
+static tern_status complete_busy(tern_ctx *ctx, const char *what)
+{
+    if (TERN_UNLIKELY(ctx->gone)) /* a context that is gone is always busy */
+        return tern_core_ctx_check(ctx, what);
+    return tern_core_ctx_drain(ctx, tern_core_ctx_deadline(ctx), what);
+}
+
 /* Complete all outstanding operations of the context. */
 static tern_status complete(tern_ctx *ctx, const char *what)
 {
-    if (!ctx)
-        return tern_base_fail(TERN_ERR_ARG, "%s: ctx is NULL", what);
-    return tern_core_ctx_is_busy(ctx) ? tern_core_ctx_drain(ctx, tern_core_ctx_deadline(ctx), what) : TERN_OK;
+    if (TERN_UNLIKELY(!ctx))
+        return tern_core_ctx_check(ctx, what);
+    return tern_core_ctx_is_busy(ctx) ? complete_busy(ctx, what) : TERN_OK;
 }
 
 tern_status tern_fence(tern_ctx *ctx)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_fence");
+
+    if (use.status < 0)
+        return use.status;
+
     tern_status st = complete(ctx, "tern_fence"); /* completed operations are ordered */
 
     /* acq_rel: earlier copies before later ones. Pairs with the fences of a rank that reads both. */
@@ -39,11 +53,21 @@ static tern_status quiet(tern_ctx *ctx, const char *what)
 
 tern_status tern_quiet(tern_ctx *ctx)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_quiet");
+
+    if (use.status < 0)
+        return use.status;
+
     return quiet(ctx, "tern_quiet");
 }
 
 tern_status tern_barrier(tern_ctx *ctx)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_barrier");
+
+    if (use.status < 0)
+        return use.status;
+
     tern_status st = quiet(ctx, "tern_barrier");
 
     if (st < 0 || (st = tern_core_team_claim(ctx->team, ctx, "tern_barrier")) < 0)
@@ -55,10 +79,17 @@ tern_status tern_barrier(tern_ctx *ctx)
 
 tern_status tern_allgather(tern_ctx *ctx, const void *src, size_t len, void *all)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_allgather");
+
+    if (use.status < 0)
+        return use.status;
+
     tern_status st;
 
-    if (!ctx || (len > 0 && (!src || !all)))
-        return tern_base_fail(TERN_ERR_ARG, "tern_allgather: %s is NULL", !ctx ? "ctx" : !src ? "src" : "all");
+    if (!ctx || ctx->gone)
+        return tern_core_ctx_check(ctx, "tern_allgather");
+    if (len > 0 && (!src || !all))
+        return tern_base_fail(TERN_ERR_ARG, "tern_allgather: %s is NULL, but len is %zu", src ? "all" : "src", len);
     if ((st = tern_core_team_claim(ctx->team, ctx, "tern_allgather")) < 0)
         return st;
     st = tern_core_team_gather(ctx->team, src, len, all, tern_core_ctx_deadline(ctx), "tern_allgather");
@@ -89,11 +120,18 @@ static void until_describe(void *arg, char *text, size_t size)
 
 tern_status tern_wait_until(tern_ctx *ctx, bool (*condition)(void *arg), void *arg, tern_deadline deadline)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_wait_until");
+
+    if (use.status < 0)
+        return use.status;
+
     struct until     until = { ctx, condition, arg };
     struct tern_wait wait = { .poll = until_poll, .describe = until_describe, .arg = &until, .deadline = deadline };
 
-    if (!ctx || !condition)
-        return tern_base_fail(TERN_ERR_ARG, "tern_wait_until: %s is NULL", ctx ? "condition" : "ctx");
+    if (!ctx || ctx->gone)
+        return tern_core_ctx_check(ctx, "tern_wait_until");
+    if (!condition)
+        return tern_api_null("tern_wait_until", "condition");
     if (tern_core_in_handler())
         return tern_base_fail(TERN_ERR_STATE, "tern_wait_until: a handler must not wait");
     return condition(arg) ? TERN_OK : tern_core_wait(&wait);

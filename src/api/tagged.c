@@ -5,12 +5,13 @@
 
 #include "api/check.h"
 #include "api/request.h"
+#include "api/use.h"
 #include "core/message.h"
 #include "core/wait.h"
 
 static __attribute__((cold, noinline)) tern_status bad_rank(const tern_ctx *ctx, int rank, const char *what)
 {
-    return tern_base_fail(TERN_ERR_RANGE, "%s: no rank %d in a team of %d", what, rank, ctx->team->size);
+    return tern_api_no_rank(ctx, rank, what);
 }
 
 static __attribute__((cold, noinline)) tern_status bad_tag(int64_t tag, const char *what)
@@ -18,9 +19,25 @@ static __attribute__((cold, noinline)) tern_status bad_tag(int64_t tag, const ch
     return tern_base_fail(TERN_ERR_RANGE, "%s: tag %lld; tags are 0 to TERN_TAG_MAX (2^62 - 1)", what, (long long)tag);
 }
 
-static __attribute__((cold, noinline)) tern_status no_memory(const char *what)
+/* Report that there is no request: the context cannot be used, or there is no memory. */
+static __attribute__((cold, noinline)) tern_status no_memory(const tern_ctx *ctx, const char *what)
 {
-    return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for a request", what);
+    tern_status st = tern_core_ctx_check(ctx, what);
+
+    return st < 0 ? st : tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for a request", what);
+}
+
+/* Report which argument of a call is NULL. */
+static __attribute__((cold, noinline)) tern_status is_null(const tern_ctx *ctx, const void *buf, size_t len,
+                                                           const char *what)
+{
+    tern_status st = tern_core_ctx_check(ctx, what);
+
+    if (st < 0)
+        return st;
+    if (!buf && len > 0)
+        return tern_base_fail(TERN_ERR_ARG, "%s: buf is NULL, but its length is %zu", what, len);
+    return tern_api_null(what, "out");
 }
 
 /* ---- sends ---- */
@@ -37,7 +54,7 @@ struct message {
 static inline tern_status check_send(const struct message *m, const char *what)
 {
     if (TERN_UNLIKELY(!m->ctx || (!m->buf && m->len > 0)))
-        return tern_api_null(what);
+        return is_null(m->ctx, m->buf, m->len, what);
     if (TERN_UNLIKELY(m->rank < 0 || m->rank >= m->ctx->team->size))
         return bad_rank(m->ctx, m->rank, what);
     if (TERN_UNLIKELY(m->tag < 0 || m->tag > TERN_TAG_MAX))
@@ -55,9 +72,9 @@ static inline tern_status send_request(const struct message *m, enum tern_reques
     if (TERN_UNLIKELY(st < 0))
         return st;
     if (TERN_UNLIKELY(!out))
-        return tern_api_null(what);
+        return tern_api_null(what, "out");
     if (TERN_UNLIKELY(!(request = tern_op_request_new(m->ctx, kind))))
-        return no_memory(what);
+        return no_memory(m->ctx, what);
     request->buffer = (void *)(uintptr_t)m->buf;
     request->size = m->len;
     request->match.tag = (uint64_t)m->tag;
@@ -70,7 +87,7 @@ static tern_status start_send(const struct message *m, enum tern_request_kind ki
                               const char *what)
 {
     tern_request *request;
-    tern_status   st = out ? send_request(m, kind, &request, what) : tern_api_null(what);
+    tern_status   st = out ? send_request(m, kind, &request, what) : tern_api_null(what, "out");
 
     if (TERN_UNLIKELY(st < 0))
         return st;
@@ -98,6 +115,11 @@ static __attribute__((noinline)) tern_status isend_any(tern_ctx *ctx, int rank, 
 
 tern_status tern_isend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_isend");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_tagged_peer *flow;
     struct tern_tagged            *tagged;
     int                            world;
@@ -113,6 +135,11 @@ tern_status tern_isend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, si
 
 tern_status tern_issend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_issend");
+
+    if (use.status < 0)
+        return use.status;
+
     return start_send(&(struct message){ ctx, rank, tag, buf, len }, TERN_REQUEST_SSEND, out, "tern_issend");
 }
 
@@ -161,6 +188,11 @@ static __attribute__((noinline)) tern_status send_any(tern_ctx *ctx, int rank, i
 
 tern_status tern_send(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_send");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_tagged_peer *flow;
     int                            world;
 
@@ -174,6 +206,11 @@ tern_status tern_send(tern_ctx *ctx, int rank, int64_t tag, const void *buf, siz
 
 tern_status tern_ssend(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_ssend");
+
+    if (use.status < 0)
+        return use.status;
+
     return send_waiting(&(struct message){ ctx, rank, tag, buf, len }, TERN_REQUEST_SSEND, "tern_ssend");
 }
 
@@ -188,11 +225,21 @@ static tern_status make_send(const struct message *m, enum tern_request_kind kin
 
 tern_status tern_send_create(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_send_create");
+
+    if (use.status < 0)
+        return use.status;
+
     return make_send(&(struct message){ ctx, rank, tag, buf, len }, TERN_REQUEST_SEND, out, "tern_send_create");
 }
 
 tern_status tern_ssend_create(tern_ctx *ctx, int rank, int64_t tag, const void *buf, size_t len, tern_request **out)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_ssend_create");
+
+    if (use.status < 0)
+        return use.status;
+
     return make_send(&(struct message){ ctx, rank, tag, buf, len }, TERN_REQUEST_SSEND, out, "tern_ssend_create");
 }
 
@@ -248,11 +295,11 @@ static inline __attribute__((always_inline)) tern_status recv_request(tern_ctx *
     tern_status          st;
 
     if (TERN_UNLIKELY(!ctx || !out || (!buf && size > 0)))
-        return tern_api_null(what);
+        return is_null(ctx, buf, size, what);
     if ((st = check_wish(ctx, wish, what)) < 0)
         return st;
     if (!(request = tern_op_request_new(ctx, TERN_REQUEST_RECV)))
-        return no_memory(what);
+        return no_memory(ctx, what);
     request->buffer = buf;
     request->size = size;
     request->peer = source_of(ctx, wish);
@@ -268,7 +315,7 @@ static inline __attribute__((always_inline)) tern_status start_recv(tern_ctx *ct
                                                                     const char *what)
 {
     tern_request *request = NULL;
-    tern_status   st = out ? recv_request(ctx, wish, buf, size, &request, what) : tern_api_null(what);
+    tern_status   st = out ? recv_request(ctx, wish, buf, size, &request, what) : tern_api_null(what, "out");
 
     if (st < 0)
         return st;
@@ -276,7 +323,7 @@ static inline __attribute__((always_inline)) tern_status start_recv(tern_ctx *ct
                                                  class_of(wish)) &&
                       !tern_op_tagged_start_recv(request, waits))) {
         tern_op_request_drop(request);
-        return no_memory(what);
+        return no_memory(ctx, what);
     }
     *out = request;
     return TERN_OK;
@@ -284,17 +331,32 @@ static inline __attribute__((always_inline)) tern_status start_recv(tern_ctx *ct
 
 tern_status tern_irecv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t size, tern_request **out)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_irecv");
+
+    if (use.status < 0)
+        return use.status;
+
     return start_recv(ctx, &(struct wish){ source, tag, EVERY_BIT }, buf, size, false, out, "tern_irecv");
 }
 
 tern_status tern_irecv_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, void *buf, size_t size,
                               tern_request **out)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_irecv_masked");
+
+    if (use.status < 0)
+        return use.status;
+
     return start_recv(ctx, &(struct wish){ source, tag, mask }, buf, size, false, out, "tern_irecv_masked");
 }
 
 tern_status tern_recv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t size, tern_request_info *info)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_recv");
+
+    if (use.status < 0)
+        return use.status;
+
     tern_request *request;
     tern_status   st;
 
@@ -316,12 +378,22 @@ static tern_status make_recv(tern_ctx *ctx, const struct wish *wish, void *buf, 
 
 tern_status tern_recv_create(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t size, tern_request **out)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_recv_create");
+
+    if (use.status < 0)
+        return use.status;
+
     return make_recv(ctx, &(struct wish){ source, tag, EVERY_BIT }, buf, size, out, "tern_recv_create");
 }
 
 tern_status tern_recv_create_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, void *buf, size_t size,
                                     tern_request **out)
 {
+    TERN_API_USE use = tern_api_use(ctx, "tern_recv_create_masked");
+
+    if (use.status < 0)
+        return use.status;
+
     return make_recv(ctx, &(struct wish){ source, tag, mask }, buf, size, out, "tern_recv_create_masked");
 }
 
@@ -370,12 +442,12 @@ static tern_status probe(tern_ctx *ctx, const struct wish *wish, tern_deadline d
     struct tern_wait wait = { .poll = probe_poll, .describe = probe_describe, .arg = &p, .deadline = deadline };
     tern_status      st;
 
-    if (!ctx)
-        return tern_api_null(what);
+    if (!ctx || ctx->gone)
+        return tern_core_ctx_check(ctx, what);
     if ((st = check_wish(ctx, wish, what)) < 0)
         return st;
     if (found && !ctx->tagged && !tern_op_request_make(ctx)) /* the context must have tagged state from now on */
-        return no_memory(what);
+        return no_memory(ctx, what);
     p.name = (struct tern_match_name){
         .scope = ctx->team->group->id, .tag = tag_of(wish), .source = source_of(ctx, wish), .class = class_of(wish)
     };
@@ -389,28 +461,48 @@ static tern_status probe(tern_ctx *ctx, const struct wish *wish, tern_deadline d
 
 tern_status tern_probe(tern_ctx *ctx, int source, int64_t tag, tern_deadline deadline, tern_request_info *info)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_probe");
+
+    if (use.status < 0)
+        return use.status;
+
     return probe(ctx, &(struct wish){ source, tag, EVERY_BIT }, deadline, NULL, info, "tern_probe");
 }
 
 tern_status tern_probe_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, tern_deadline deadline,
                               tern_request_info *info)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_probe_masked");
+
+    if (use.status < 0)
+        return use.status;
+
     return probe(ctx, &(struct wish){ source, tag, mask }, deadline, NULL, info, "tern_probe_masked");
 }
 
 tern_status tern_mprobe(tern_ctx *ctx, int source, int64_t tag, tern_deadline deadline, tern_message **out,
                         tern_request_info *info)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_mprobe");
+
+    if (use.status < 0)
+        return use.status;
+
     if (!out)
-        return tern_api_null("tern_mprobe");
+        return tern_api_null("tern_mprobe", "out");
     return probe(ctx, &(struct wish){ source, tag, EVERY_BIT }, deadline, out, info, "tern_mprobe");
 }
 
 tern_status tern_mprobe_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, tern_deadline deadline,
                                tern_message **out, tern_request_info *info)
 {
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_mprobe_masked");
+
+    if (use.status < 0)
+        return use.status;
+
     if (!out)
-        return tern_api_null("tern_mprobe_masked");
+        return tern_api_null("tern_mprobe_masked", "out");
     return probe(ctx, &(struct wish){ source, tag, mask }, deadline, out, info, "tern_mprobe_masked");
 }
 
@@ -419,15 +511,17 @@ static tern_status start_mrecv(tern_message **message, void *buf, size_t size, b
 {
     struct tern_request *request;
 
-    if (!message || !*message || !out || (!buf && size > 0))
-        return tern_api_null(what);
+    if (!message || !*message)
+        return tern_api_null(what, message ? "*message" : "message");
+    if (!out || (!buf && size > 0))
+        return is_null((*message)->ctx, buf, size, what);
     if (!(request = tern_op_request_new((*message)->ctx, TERN_REQUEST_RECV)))
-        return no_memory(what);
+        return no_memory((*message)->ctx, what);
     request->buffer = buf;
     request->size = size;
     if (!tern_op_tagged_start_mrecv(request, *message, waits)) {
         tern_op_request_drop(request);
-        return no_memory(what);
+        return no_memory((*message)->ctx, what);
     }
     *message = NULL;
     *out = request;

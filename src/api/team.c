@@ -1,6 +1,7 @@
 /* team.c: the public calls of tern/team.h. */
 #include <tern/team.h>
 
+#include "api/check.h"
 #include "core/job.h"
 
 static tern_team *if_running(tern_team *team)
@@ -30,8 +31,12 @@ int tern_team_size(const tern_team *team)
 
 tern_status tern_team_translate(const tern_team *from, int rank, const tern_team *to, int *out)
 {
+    tern_status st;
+
     if (!from || !to || !out)
-        return tern_base_fail(TERN_ERR_ARG, "tern_team_translate: a pointer is NULL");
+        return tern_api_null("tern_team_translate", !from ? "from" : !to ? "to" : "out");
+    if ((st = tern_core_job_running("tern_team_translate")) < 0)
+        return st;
     if (rank < 0 || rank >= from->size)
         return tern_base_fail(TERN_ERR_RANGE, "tern_team_translate: no rank %d in a team of %d", rank, from->size);
     for (int i = 0; i < to->size; i++) {
@@ -40,5 +45,5 @@ tern_status tern_team_translate(const tern_team *from, int rank, const tern_team
             return TERN_OK;
         }
     }
-    return tern_base_fail(TERN_ERR_RANGE, "tern_team_translate: rank %d of the one team is not in the other", rank);
+    return tern_base_fail(TERN_ERR_RANGE, "tern_team_translate: rank %d of the team from is not in the team to", rank);
 }

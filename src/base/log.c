@@ -23,6 +23,11 @@ void tern_base_log_set_level(enum tern_log_level level)
     atomic_store_explicit(&shown_level, (int)level, memory_order_relaxed); /* relaxed: an independent setting */
 }
 
+bool tern_base_log_shows(enum tern_log_level level)
+{
+    return (int)level <= atomic_load_explicit(&shown_level, memory_order_relaxed);
+}
+
 void tern_base_log_set_rank(int rank)
 {
     atomic_store_explicit(&shown_rank, rank, memory_order_relaxed); /* relaxed: an independent setting */
@@ -35,7 +40,7 @@ void tern_base_log(enum tern_log_level level, const char *format, ...)
     size_t  len;
     va_list args;
 
-    if ((int)level > atomic_load_explicit(&shown_level, memory_order_relaxed))
+    if (!tern_base_log_shows(level))
         return;
     len = (size_t)(rank < 0 ? snprintf(line, sizeof(line), "tern: ")
                             : snprintf(line, sizeof(line), "tern: rank %d: ", rank));

@@ -3,10 +3,17 @@
  */
 #pragma once
 
-enum tern_log_level { TERN_LOG_ERROR, TERN_LOG_WARN, TERN_LOG_NOTE, TERN_LOG_DEBUG };
+#include <stdbool.h>
+
+/* INFO: what was chosen at startup and why, and each fallback. DEBUG: also each connection, region, thread and
+ * registration. */
+enum tern_log_level { TERN_LOG_ERROR, TERN_LOG_WARN, TERN_LOG_NOTE, TERN_LOG_INFO, TERN_LOG_DEBUG };
 
 /* Print only lines of this level and below from now on. The initial level is NOTE. */
 void tern_base_log_set_level(enum tern_log_level level);
+
+/* Return whether lines of this level are printed, for lines that are expensive to make. */
+bool tern_base_log_shows(enum tern_log_level level);
 
 /* Set the rank to print in each line. The initial value, -1, prints none. */
 void tern_base_log_set_rank(int rank);

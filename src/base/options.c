@@ -166,9 +166,6 @@ static tern_status refuse(const struct option_row *row, const char *value)
     char allowed[128];
 
     describe(row, allowed, sizeof(allowed));
-    if (*value == '\0')
-        return tern_base_fail(TERN_ERR_ARG, "%s is set but empty; allowed is %s, or unset it for the default, '%s'",
-                              row->info.name, allowed, row->info.fallback);
     return tern_base_fail(TERN_ERR_ARG, "%s=%.100s cannot be used; allowed is %s, and the default is '%s'",
                           row->info.name, value, allowed, row->info.fallback);
 }
@@ -193,10 +190,8 @@ static tern_status load_row(struct option_row *row, char *const *environment)
     row->info.value = row->info.fallback;
     row->info.source = "default";
     set_field(row, row->info.fallback);
-    if (value == NULL)
+    if (value == NULL || *value == '\0') /* an empty value selects the default, as if the variable were not set */
         return TERN_OK;
-    if (*value == '\0')
-        return refuse(row, value);
     copy = kept_add(&kept_values, value);
     if (copy == NULL)
         return tern_base_fail(TERN_ERR_NOMEM, "no memory to keep the value of %s (%zu bytes)", row->info.name,

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/log.h"
+
 tern_status tern_base_thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg)
 {
     sigset_t all, before;
@@ -18,5 +20,12 @@ tern_status tern_base_thread_start(pthread_t *thread, const char *name, void *(*
                               "cannot start the thread %s: %s; check the limits on threads (ulimit -u, pids.max)", name,
                               strerror(error));
     pthread_setname_np(*thread, name);
+    tern_base_log(TERN_LOG_INFO, "thread %s started", name);
     return TERN_OK;
+}
+
+void tern_base_thread_join(pthread_t thread, const char *name)
+{
+    pthread_join(thread, NULL);
+    tern_base_log(TERN_LOG_DEBUG, "thread %s ended", name);
 }

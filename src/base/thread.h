@@ -9,3 +9,6 @@
  * appears in debuggers and has at most 15 characters. Returns TERN_ERR_SYSTEM, with a detail, if no thread can be
  * started. */
 tern_status tern_base_thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg);
+
+/* Wait until the thread has returned. */
+void tern_base_thread_join(pthread_t thread, const char *name);

@@ -248,7 +248,7 @@ void tern_boot_death_watch_stop(void)
     if (!watch.running)
         return;
     eventfd_write(watch.stop, 1);
-    pthread_join(watch.thread, NULL);
+    tern_base_thread_join(watch.thread, "tern-watch");
     close(watch.stop);
     if (watch.host >= 0)
         close(watch.host);

@@ -151,7 +151,7 @@ void tern_boot_helper_stop(struct tern_helper *helper)
         return;
     atomic_store(&helper->stop, true);
     end_sleep(helper);
-    pthread_join(helper->thread, NULL);
+    tern_base_thread_join(helper->thread, helper->name);
     helper->running = false;
     for (struct tern_helper_poller *poller = helper->pollers; poller; poller = poller->next)
         atomic_store(&poller->added, false);

@@ -288,6 +288,6 @@ void tern_boot_relay_thread_stop(void)
     if (!rt.running)
         return;
     eventfd_write(rt.stop, 1);
-    pthread_join(rt.thread, NULL);
+    tern_base_thread_join(rt.thread, "tern-relay");
     release();
 }

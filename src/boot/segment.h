@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define TERN_SEGMENT_MAGIC 0x4e524554u /* "TERN" */
-#define TERN_SEGMENT_LAYOUT 9u         /* incremented whenever anything in shared memory changes */
+#define TERN_SEGMENT_LAYOUT 10u        /* incremented whenever anything in shared memory changes */
 #define TERN_ARENA_CONTROL (1ull << 32)
 #define TERN_MAX_NODE_RANKS 4096
 #define TERN_MAX_RANKS 65536 /* of a job */
@@ -86,6 +86,8 @@ struct tern_barrier_slot {
     _Atomic uint32_t departures;           /* number of objects that the rank has released */
     _Atomic uint64_t object[2];            /* the last two of these objects: number n at index n & 1 */
     uint32_t         contribution_len[2];  /* length of the contribution to barrier n at index n & 1; 0: none */
+    uint32_t         gathers[2];           /* 1: the rank contributes to barrier n, at index n & 1, by whatever way. For
+                                              reports on the rank's node; there are no mirrors */
 };
 _Static_assert(sizeof(struct tern_barrier_slot) == 64, "a barrier slot is one cache line");
 

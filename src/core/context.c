@@ -3,8 +3,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/debug.h"
 #include "base/options.h"
+#include "base/retired.h"
 #include "core/job.h"
 #include "core/wire.h"
 #include "core/links.h"
@@ -16,6 +19,87 @@
 
 tern_ctx *tern_world;
 
+static struct tern_retired freed = TERN_RETIRED_INIT(freed); /* contexts */
+
+/* ---- memory ---- */
+
+static struct tern_ctx *ctx_new(void)
+{
+    struct tern_list *node = tern_base_retired_reuse(&freed);
+    struct tern_ctx  *ctx = node ? TERN_LIST_ITEM(node, struct tern_ctx, node) : malloc(sizeof(*ctx));
+
+    if (node)
+        tern_op_tagged_forget_requests(ctx);
+    if (ctx)
+        memset(ctx, 0, sizeof(*ctx));
+    return ctx;
+}
+
+void tern_core_ctx_disable(struct tern_ctx *ctx, const char *why)
+{
+    static struct tern_team nobody;
+
+    ctx->gone = why;
+    ctx->head.direct_ranks = 0;
+    ctx->team = &nobody;
+    ctx->inline_unflushed = true; /* calls that complete the outstanding operations find the context busy, and check */
+}
+
+tern_status tern_core_ctx_check(const struct tern_ctx *ctx, const char *what)
+{
+    tern_status st = tern_core_job_running(what);
+
+    if (st < 0)
+        return st;
+    if (!ctx)
+        return tern_base_fail(TERN_ERR_ARG, "%s: ctx is NULL", what);
+    return ctx->gone ? tern_base_fail(TERN_ERR_STATE, "%s: the context %s", what, ctx->gone) : TERN_OK;
+}
+
+/* ---- use by several threads ---- */
+
+static _Thread_local char this_thread; /* its address identifies the thread */
+
+tern_status tern_core_ctx_enter(struct tern_ctx *ctx, bool waits, const char *what)
+{
+    uintptr_t   me = (uintptr_t)&this_thread, other = 0;
+    const char *call;
+
+    if (atomic_load_explicit(&ctx->user, memory_order_relaxed) == me) { /* only this thread writes this value */
+        ctx->uses++;
+        return TERN_OK;
+    }
+    /* relaxed: the program orders the uses of a context by several threads; this only detects that it does not */
+    if (!atomic_compare_exchange_strong_explicit(&ctx->user, &other, me, memory_order_relaxed, memory_order_relaxed)) {
+        call = atomic_load_explicit(&ctx->user_call, memory_order_relaxed);
+        return tern_base_fail(
+            TERN_ERR_STATE,
+            "%s: another thread of this rank is in %s on the same context; give each thread a context "
+            "of its own",
+            what, call ? call : "a call");
+    }
+    atomic_store_explicit(&ctx->user_call, what, memory_order_relaxed);
+    ctx->uses = 1;
+    ctx->waits = waits;
+    if (waits)
+        tern_core_ctx_set_direct(ctx);
+    return TERN_OK;
+}
+
+void tern_core_ctx_leave(struct tern_ctx *ctx)
+{
+    if (--ctx->uses > 0)
+        return;
+    if (ctx->waits && !ctx->gone) {
+        ctx->waits = false;
+        tern_core_ctx_set_direct(ctx);
+    }
+    atomic_store_explicit(&ctx->user_call, NULL, memory_order_relaxed);
+    atomic_store_explicit(&ctx->user, 0, memory_order_relaxed);
+}
+
+/* ---- opening and closing ---- */
+
 static void lanes_close(struct tern_ctx *ctx, unsigned count)
 {
     while (count-- > 0)
@@ -25,7 +109,7 @@ static void lanes_close(struct tern_ctx *ctx, unsigned count)
 tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct tern_ctx **out)
 {
     static uint32_t  opened;
-    struct tern_ctx *ctx = calloc(1, sizeof(*ctx));
+    struct tern_ctx *ctx = ctx_new();
     tern_status      st;
 
     if (!ctx)
@@ -38,11 +122,13 @@ tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct 
     tern_base_list_init(&ctx->outstanding);
     tern_base_list_init(&ctx->active);
     tern_base_list_init(&ctx->held);
+    tern_base_list_init(&ctx->node);
     tern_base_pool_open(&ctx->ops, sizeof(struct tern_op), SLAB);
     for (unsigned i = 0; i < tern_job.links; i++) {
         if ((st = tern_job.ops[i]->lane_open(tern_job.link[i], &ctx->lane[i])) < 0) {
             lanes_close(ctx, i);
-            free(ctx);
+            tern_core_ctx_disable(ctx, "was not created");
+            tern_base_retire(&freed, &ctx->node);
             return st;
         }
     }
@@ -74,15 +160,21 @@ static void release_ops(struct tern_list *list)
 void tern_core_ctx_close(struct tern_ctx *ctx)
 {
     tern_core_ctx_unlist(ctx);
+    tern_op_notify_release(ctx);
     if (ctx->engine)
         tern_op_engine_close(ctx);
+    ctx->engine = NULL;
     lanes_close(ctx, tern_job.links);
     release_ops(&ctx->outstanding);
     release_ops(&ctx->held);
     if (ctx->tagged)
         tern_op_tagged_release(ctx);
     tern_base_pool_close(&ctx->ops);
-    free(ctx);
+    free((void *)ctx->in_region);
+    ctx->in_region = NULL;
+    ctx->in_regions = 0;
+    tern_core_ctx_disable(ctx, "was freed");
+    tern_base_retire(&freed, &ctx->node);
 }
 
 void tern_core_ctx_attend(struct tern_ctx *ctx)

@@ -6,6 +6,7 @@
 #include <tern/event.h>
 
 #include "base/clock.h"
+#include "base/debug.h"
 #include "base/list.h"
 #include "base/pool.h"
 #include "core/job.h"
@@ -14,6 +15,8 @@
 #include "core/team.h"
 #include "link/link.h"
 
+struct tern_engine;
+
 /* What the trigger engine (op/trigger/engine.c) does for a context that has one. Other threads may advance the
  * operations of an engine, too. describe writes what is outstanding. failed returns the first error, since the last
  * call, of an operation without an event, and writes which operation failed. */
@@ -21,6 +24,11 @@ void        tern_op_engine_advance(struct tern_ctx *ctx);
 void        tern_op_engine_describe(struct tern_ctx *ctx, char *text, size_t size);
 tern_status tern_op_engine_failed(struct tern_ctx *ctx, char *text, size_t size);
 void        tern_op_engine_close(struct tern_ctx *ctx);
+/* Refuse all calls on the counters, without a lock: this process is a child of the rank (core/fork.c). */
+void        tern_op_engine_disable(struct tern_engine *engine);
+/* Return the number of parked or started operations on the region with the number (core/region.h). Returns -1 if the
+ * engine is in use by another thread at this moment. */
+int         tern_op_engine_in_region(struct tern_engine *engine, uint32_t number);
 
 /* What the tagged layer (op/tagged/tagged.c) does for a context that has tagged state, in the context's thread:
  *
@@ -29,11 +37,21 @@ void        tern_op_engine_close(struct tern_ctx *ctx);
  *              more. TERN_PENDING: something is outstanding. An error: the program must do something first; nothing was
  *              changed.
  *   describe   write what is outstanding
- *   release    the context is closed: free its tagged state */
+ *   release    the context is closed: free its tagged state, except its requests, which become invalid
+ *   forget     the memory of the closed context is used again: free its requests
+ *   disable    make the requests invalid, without a lock: this process is a child of the rank (core/fork.c) */
 void        tern_op_tagged_advance(struct tern_ctx *ctx);
 tern_status tern_op_tagged_retire(struct tern_ctx *ctx);
 void        tern_op_tagged_describe(const struct tern_ctx *ctx, char *text, size_t size);
 void        tern_op_tagged_release(struct tern_ctx *ctx);
+void        tern_op_tagged_forget_requests(struct tern_ctx *ctx);
+void        tern_op_tagged_disable(struct tern_ctx *ctx);
+
+/* The context is closed: free its notification requests (op/notify/notify.c). */
+void tern_op_notify_release(const struct tern_ctx *ctx);
+
+/* Refuse all calls on notification requests, without a lock: this process is a child of the rank (core/fork.c). */
+void tern_op_notify_disable(void);
 
 /* A rank has died: end the events of the context's notification requests that wait for dead ranks (op/notify/notify.c).
  * Returns true if some of the requests must be examined again. The context's thread. */
@@ -41,26 +59,35 @@ bool tern_op_notify_find_hopeless(struct tern_ctx *ctx);
 
 struct tern_ctx {
     struct tern_ctx_head head;
-    struct tern_team    *team;
+    struct tern_team    *team; /* without ranks if the context is gone */
+    const char          *gone; /* why the context cannot be used any more, such as "was freed"; NULL: it can be used */
     uint32_t             number;  /* unique in the process */
     uint32_t             am_team; /* the number of the team, as active messages carry it */
     tern_order           order;
     double               timeout; /* seconds; 0: none */
     struct tern_lane    *lane[TERN_LINKS_MAX];
-    struct tern_list     outstanding;      /* operations, newest first */
-    struct tern_list     active;           /* those that the context must advance, oldest first */
-    struct tern_list     held;             /* operations on the heap that have ended but have events */
-    struct tern_pool     ops;              /* memory of operations */
-    struct tern_engine  *engine;           /* op/trigger/engine.h; NULL: none */
-    _Atomic uint32_t     engine_busy;      /* operations of the engine that have not completed, parked ones aside */
+    struct tern_list     outstanding; /* operations, newest first */
+    struct tern_list     active;      /* those that the context must advance, oldest first */
+    struct tern_list     held;        /* operations on the heap that have ended but have events */
+    struct tern_pool     ops;         /* memory of operations */
+    struct tern_engine  *engine;      /* op/trigger/engine.h; NULL: none */
+    _Atomic uint32_t     engine_busy; /* operations of the engine that have not completed, parked ones aside */
+    _Atomic uint32_t    *in_region;   /* [in_regions] outstanding operations by the number of the region: op.c */
+    uint32_t             in_regions;
     bool                 inline_unflushed; /* inline payload of notifications may not be in its destination yet */
     tern_status          failed;           /* the first error of an implicit operation since the last quiet */
     char                 failed_op[120];
-    struct tern_tagged  *tagged; /* op/tagged/request.h; NULL: none */
+    struct tern_tagged  *tagged;   /* op/tagged/request.h; NULL: none */
+    void                *requests; /* requests of a closed context, which stay readable: op/tagged/tagged.c */
     /* The tagged layer asks for its advance, or a rank has died. Any thread sets it. */
     _Atomic bool         attention;
     struct tern_list     node; /* on the job's list */
-    struct {                   /* cached result of the last tern_region_find */
+    /* Debug builds: the thread that is in a call on the context (0: none), the name of the call, and its nesting. */
+    _Atomic uintptr_t    user;
+    const char *_Atomic  user_call;
+    uint32_t             uses;
+    bool                 waits; /* the call may wait: inlined calls must enter the library */
+    struct {                    /* cached result of the last tern_region_find */
         uint64_t            changes;
         int                 rank;
         uint64_t            addr, size;
@@ -69,16 +96,33 @@ struct tern_ctx {
 };
 
 tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct tern_ctx **out);
-/* Free the context without completing its operations. */
+/* Free the context without completing its operations. The memory of the context stays valid for a while
+ * (base/retired.h), so that calls with a freed context are reported. */
 void        tern_core_ctx_close(struct tern_ctx *ctx);
 /* Remove the context from the job's list, because it belongs to another context: the job does not drain or close it. */
 void        tern_core_ctx_unlist(struct tern_ctx *ctx);
+
+/* Make the context unusable: inlined calls enter the library, and the team has no ranks. why ends the sentence "the
+ * context ..." in error texts. */
+void tern_core_ctx_disable(struct tern_ctx *ctx, const char *why);
+
+/* Report that a call cannot use the context: the job is not running, ctx is NULL, or the context is gone. TERN_OK if it
+ * can be used. */
+tern_status tern_core_ctx_check(const struct tern_ctx *ctx, const char *what) __attribute__((cold, noinline));
+
+/* Debug builds: a call on the context begins and ends (api/use.h). Returns TERN_ERR_STATE, with a detail that names
+ * both calls, if another thread is in a call on the context; then the call must not use the context, or leave it. */
+tern_status tern_core_ctx_enter(struct tern_ctx *ctx, bool waits, const char *what);
+void        tern_core_ctx_leave(struct tern_ctx *ctx);
 
 /* Return the deadline of a blocking call that starts now. */
 static inline tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx)
 {
     return ctx->timeout > 0 ? tern_base_deadline_in(ctx->timeout) : TERN_FOREVER;
 }
+
+/* Return the number of outstanding operations on the region with the number (op.c). The caller holds the job's lock. */
+uint32_t tern_core_ctx_in_region(const struct tern_ctx *ctx, uint32_t number);
 
 /* Advance the outstanding operations (op.c). */
 void tern_core_ctx_advance(struct tern_ctx *ctx);
@@ -90,6 +134,15 @@ void tern_core_ctx_attend(struct tern_ctx *ctx);
 static inline bool tern_core_ctx_has_ops(const struct tern_ctx *ctx)
 {
     return !tern_base_list_empty(&ctx->outstanding);
+}
+
+/* Decide whether inlined calls may take the direct path (struct tern_ctx_head): not while a strict context has
+ * outstanding operations, and in debug builds not while a call on the context waits. */
+static inline void tern_core_ctx_set_direct(struct tern_ctx *ctx)
+{
+    bool hold = (ctx->order == TERN_STRICT && tern_core_ctx_has_ops(ctx)) || (TERN_BASE_DEBUG && ctx->waits);
+
+    ctx->head.direct_ranks = hold ? 0 : (uint32_t)ctx->team->size;
 }
 
 /* Make progress on everything once. */

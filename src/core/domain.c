@@ -9,10 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/retired.h"
 #include "core/job.h"
 #include "core/links.h"
-
-#define KEPT 64 /* freed domains that are kept */
 
 /* The contribution of each rank. Travels between processes. */
 struct say {
@@ -28,25 +27,17 @@ _Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "a contribution fits int
 static struct {
     pthread_mutex_t  lock; /* guards the fields that follow, and freed and node of every domain */
     struct tern_list used;
-    struct tern_list freed; /* oldest first */
-    unsigned         count; /* number of freed domains */
-} domains = { .lock = PTHREAD_MUTEX_INITIALIZER,
-              .used = TERN_LIST_INIT(domains.used),
-              .freed = TERN_LIST_INIT(domains.freed) };
+} domains = { .lock = PTHREAD_MUTEX_INITIALIZER, .used = TERN_LIST_INIT(domains.used) };
+
+static struct tern_retired freed = TERN_RETIRED_INIT(freed); /* domains */
 
 /* ---- memory ---- */
 
 static struct tern_atomic_domain *domain_new(void)
 {
-    struct tern_atomic_domain *domain = NULL;
+    struct tern_list *node = tern_base_retired_reuse(&freed);
 
-    pthread_mutex_lock(&domains.lock);
-    if (domains.count >= KEPT) {
-        domain = TERN_LIST_ITEM(tern_base_list_pop(&domains.freed), struct tern_atomic_domain, node);
-        domains.count--;
-    }
-    pthread_mutex_unlock(&domains.lock);
-    return domain ? domain : malloc(sizeof(*domain));
+    return node ? TERN_LIST_ITEM(node, struct tern_atomic_domain, node) : malloc(sizeof(struct tern_atomic_domain));
 }
 
 static void domain_add(struct tern_atomic_domain *domain)
@@ -56,6 +47,15 @@ static void domain_add(struct tern_atomic_domain *domain)
     pthread_mutex_unlock(&domains.lock);
 }
 
+/* Mark the domain as freed. The caller holds the lock. */
+static void retire(struct tern_atomic_domain *domain)
+{
+    domain->head = (struct tern_atomic_head){ { 0 } }; /* inlined calls enter the library, which reports the error */
+    domain->freed = true;
+    tern_base_list_remove(&domain->node);
+    tern_base_retire(&freed, &domain->node);
+}
+
 bool tern_core_domain_free(struct tern_atomic_domain *domain)
 {
     bool found = false;
@@ -63,31 +63,17 @@ bool tern_core_domain_free(struct tern_atomic_domain *domain)
     pthread_mutex_lock(&domains.lock);
     TERN_LIST_EACH(struct tern_atomic_domain, one, &domains.used, node)
         found |= one == domain;
-    if (found) {
-        /* Inlined calls enter the library, which reports the error. */
-        domain->head = (struct tern_atomic_head){ { 0 } };
-        domain->freed = true;
-        tern_base_list_remove(&domain->node);
-        tern_base_list_append(&domains.freed, &domain->node);
-        domains.count++;
-    }
+    if (found)
+        retire(domain);
     pthread_mutex_unlock(&domains.lock);
     return found;
-}
-
-static void release(struct tern_list *list)
-{
-    TERN_LIST_EACH(struct tern_atomic_domain, domain, list, node)
-        free(domain);
-    tern_base_list_init(list);
 }
 
 void tern_core_domains_close(void)
 {
     pthread_mutex_lock(&domains.lock);
-    release(&domains.used);
-    release(&domains.freed);
-    domains.count = 0;
+    TERN_LIST_EACH(struct tern_atomic_domain, domain, &domains.used, node)
+        retire(domain);
     pthread_mutex_unlock(&domains.lock);
 }
 

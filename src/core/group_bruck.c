@@ -190,7 +190,7 @@ static void bruck_arrive(struct tern_link_group *base)
     c->stage = 0;
     c->sending = false;
     tern_base_order_before_peers();
-    tern_core_segment_arrive(barrier);
+    tern_core_segment_arrive(barrier, c->contribution_len > 0);
     atomic_store_explicit(&c->barrier, barrier, memory_order_relaxed);
     is_over(c);
 }
@@ -199,10 +199,15 @@ static bool bruck_arrived(struct tern_link_group *base)
 {
     struct bruck *c = (struct bruck *)base;
 
+    uint32_t barrier = tern_core_bruck_barrier(c);
+
     if (!is_over(c))
         return false;
+    /* relaxed: after the streams */
+    if (c->contribution_len == 0 && atomic_load_explicit(&c->contributed[barrier & 1], memory_order_relaxed) == barrier)
+        base->mixed = true;
     if (c->contribution_len > 0) /* then the caller reads that many bytes of each contribution, whatever its length */
-        tern_core_stream_pad(c, tern_core_bruck_barrier(c), c->contribution_len);
+        tern_core_stream_pad(c, barrier, c->contribution_len);
     tern_base_order_after_peers();
     return true;
 }
@@ -236,6 +241,13 @@ static const void *bruck_contribution_of(const struct tern_link_group *base, uin
     const struct bruck *c = (const struct bruck *)base;
 
     return c->contributions[tern_core_bruck_barrier(c) & 1][member].bytes;
+}
+
+static enum tern_member_doing bruck_doing(const struct tern_link_group *base, uint32_t member,
+                                          const void **contribution)
+{
+    *contribution = NULL; /* only leaders have the contributions of others before the end of a barrier */
+    return tern_core_segment_doing(base, member, tern_core_bruck_barrier((const struct bruck *)base));
 }
 
 /* ---- creation ---- */
@@ -342,4 +354,5 @@ const struct tern_group_ops tern_core_bruck_group = {
     .departed = tern_core_segment_departed,
     .contribute = bruck_contribute,
     .contribution = bruck_contribution_of,
+    .doing = bruck_doing,
 };

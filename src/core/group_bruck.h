@@ -58,6 +58,8 @@ struct bruck {
     uint32_t                   inflows;          /* incoming streams of one barrier */
     struct bruck_stream_in    *in[2];            /* [inflows] by barrier & 1 */
     struct bruck_contribution *contributions[2]; /* [size] by barrier & 1 */
+    _Atomic uint32_t           contributed[2];   /* the last barrier to which any member contributed, by barrier & 1.
+                                                    Writers: the delivering thread and the collective call */
 };
 
 extern const struct tern_group_ops tern_core_bruck_group;

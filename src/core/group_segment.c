@@ -21,6 +21,7 @@ struct segment_group {
     uint32_t               barrier; /* number of the last barrier entered */
     uint32_t               seen;    /* number of leading members that have arrived at that barrier */
     bool                   noted;   /* there is a contribution to the next barrier */
+    bool                   gathers; /* this member has contributed to the current barrier */
 };
 
 static struct tern_barrier_slot *entry_of(int rank)
@@ -35,8 +36,9 @@ static void ring_node(void)
             tern_boot_wake(tern_core_job_slot(rank));
 }
 
-void tern_core_segment_arrive(uint32_t barrier)
+void tern_core_segment_arrive(uint32_t barrier, bool gathers)
 {
+    entry_of(tern_job.boot.rank)->gathers[barrier & 1] = gathers;
     /* release: everything before the barrier, and the contribution to it. Pairs with the acquire in
      * tern_link_slot_reached(), and the relay's. */
     atomic_store_explicit(&entry_of(tern_job.boot.rank)->arrived, barrier, memory_order_release);
@@ -62,10 +64,15 @@ bool tern_core_segment_departed(const struct tern_link_group *group, uint32_t me
 /* Return whether all members have arrived: continues at the first member that had not. */
 static bool all_arrived(struct segment_group *group)
 {
-    while (group->seen < group->base.size &&
-           tern_core_segment_has_arrived(tern_link_group_world(&group->base, group->seen), group->barrier))
-        group->seen++;
-    return group->seen == group->base.size;
+    for (; group->seen < group->base.size; group->seen++) {
+        int rank = tern_link_group_world(&group->base, group->seen);
+
+        if (!tern_core_segment_has_arrived(rank, group->barrier))
+            return false;
+        if ((entry_of(rank)->contribution_len[group->barrier & 1] > 0) != group->gathers)
+            group->base.mixed = true;
+    }
+    return true;
 }
 
 static void segment_arrive(struct tern_link_group *base)
@@ -76,9 +83,10 @@ static void segment_arrive(struct tern_link_group *base)
     group->seen = 0;
     if (!group->noted)
         entry_of(tern_job.boot.rank)->contribution_len[group->barrier & 1] = 0;
+    group->gathers = group->noted;
     group->noted = false;
     tern_base_order_before_peers();
-    tern_core_segment_arrive(group->barrier);
+    tern_core_segment_arrive(group->barrier, group->gathers);
     tern_boot_tell(&tern_job.boot);
     /* seq_cst: our own arrival before we check the others'. Pairs with itself: of ranks that arrive last at the same
      * time, at least one sees that all have arrived, and wakes the others. The relay rings for the arrivals that it
@@ -118,6 +126,30 @@ static const void *segment_contribution(const struct tern_link_group *base, uint
                                      ((const struct segment_group *)base)->barrier);
 }
 
+enum tern_member_doing tern_core_segment_doing(const struct tern_link_group *group, uint32_t member, uint32_t barrier)
+{
+    int                       rank = tern_link_group_world(group, member);
+    struct tern_barrier_slot *slot = entry_of(rank);
+
+    if (!tern_core_segment_has_arrived(rank, barrier + 1))
+        return tern_link_slot_doing(group, slot);
+    return slot->gathers[(barrier + 1) & 1] ? TERN_MEMBER_IN_GATHER : TERN_MEMBER_IN_BARRIER;
+}
+
+static enum tern_member_doing segment_doing(const struct tern_link_group *base, uint32_t member,
+                                            const void **contribution)
+{
+    uint32_t                  barrier = ((const struct segment_group *)base)->barrier;
+    uint32_t                  rank = (uint32_t)tern_link_group_world(base, member);
+    enum tern_member_doing    doing = tern_core_segment_doing(base, member, barrier);
+    struct tern_barrier_slot *slot = entry_of((int)rank);
+
+    if (doing == TERN_MEMBER_IN_BARRIER && slot->contribution_len[(barrier + 1) & 1] > 0)
+        doing = TERN_MEMBER_IN_GATHER; /* on another node */
+    *contribution = tern_segment_contribution(tern_job.boot.segment, rank, barrier + 1);
+    return doing;
+}
+
 static void segment_close(struct tern_link_group *base)
 {
     free(base);
@@ -146,4 +178,5 @@ const struct tern_group_ops tern_core_segment_group = {
     .departed = tern_core_segment_departed,
     .contribute = segment_contribute,
     .contribution = segment_contribution,
+    .doing = segment_doing,
 };

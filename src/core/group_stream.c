@@ -44,6 +44,8 @@ void tern_core_stream_contribute(struct bruck *bruck, uint32_t barrier, const st
     memcpy(contribution->bytes + fragment->at, bytes, fragment->len);
     contribution->len = fragment->whole;
     contribution->barrier = barrier;
+    /* relaxed: published with the stream, in tern_core_stream_receive() */
+    atomic_store_explicit(&bruck->contributed[barrier & 1], barrier, memory_order_relaxed);
 }
 
 void tern_core_stream_pad(struct bruck *bruck, uint32_t barrier, uint32_t bytes)

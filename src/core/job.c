@@ -15,6 +15,7 @@
 #include "boot/bell.h"
 #include "core/context.h"
 #include "core/domain.h"
+#include "core/fork.h"
 #include "core/links.h"
 #include "core/message.h"
 #include "core/region.h"
@@ -29,14 +30,18 @@ struct tern_job tern_job = { .lock = PTHREAD_MUTEX_INITIALIZER,
                              .contexts = TERN_LIST_INIT(tern_job.contexts),
                              .regions = TERN_LIST_INIT(tern_job.regions) };
 
-tern_status tern_core_job_running(void)
+tern_status tern_core_job_running(const char *what)
 {
+    static const char *const state[] = { [TERN_PHASE_BEFORE] = "Tern is not initialized; call tern_init first",
+                                         [TERN_PHASE_AFTER] = "the job is over: tern_finalize was called, or tern_init "
+                                                              "failed",
+                                         [TERN_PHASE_CHILD] = "called in a child that fork created; only the process "
+                                                              "that called tern_init may use Tern" };
     int phase = atomic_load_explicit(&tern_job.phase, memory_order_acquire); /* pairs with the stores below */
 
     if (TERN_LIKELY(phase == TERN_PHASE_RUNNING))
         return TERN_OK;
-    return tern_base_fail(TERN_ERR_STATE, phase == TERN_PHASE_BEFORE ? "call tern_init first"
-                                                                     : "the job is over: tern_finalize was called");
+    return tern_base_fail(TERN_ERR_STATE, "%s: %s", what, state[phase]);
 }
 
 tern_deadline tern_core_job_deadline(void)
@@ -146,8 +151,12 @@ static void roll_describe(void *arg, char *text, size_t size)
 {
     struct roll_call *call = arg;
 
-    snprintf(text, size, "%s waits for rank %d of %d, which has not called it", call->what, call->first,
-             tern_job.boot.ranks);
+    char doing[96] = "";
+
+    if (!call->needs && call->first < tern_job.boot.ranks)
+        tern_core_team_describe(&tern_job.world, call->first, doing, sizeof(doing));
+    snprintf(text, size, "%s waits for rank %d of %d, which has not called it%s", call->what, call->first,
+             tern_job.boot.ranks, doing);
 }
 
 static tern_status gather_all(const char *what, uint32_t life, bool needs)
@@ -161,15 +170,35 @@ static tern_status gather_all(const char *what, uint32_t life, bool needs)
     return tern_core_wait(&wait);
 }
 
+/* Say how this rank was started, and where it is. */
+static void introduce(void)
+{
+    const struct tern_boot *boot = &tern_job.boot;
+
+    tern_base_log(TERN_LOG_INFO, "Tern %s: rank %d of %d, on node %d of %d, which has %d ranks and %u cores; %s",
+                  TERN_VERSION, boot->rank, boot->ranks, boot->node, boot->nodes, boot->locals, boot->segment->cores,
+                  boot->foreign    ? "started by a launcher with PMI-1 or PMIx"
+                  : boot->launched ? "started by ternrun"
+                                   : "started without a launcher");
+    tern_base_log(TERN_LOG_INFO, "waits spin for %lld us and then yield up to %d times, because %s",
+                  (long long)(tern_job.spin_ns / 1000), tern_job.yields,
+                  tern_opt.spin >= 0 || tern_opt.yields >= 0     ? "TERN_SPIN or TERN_YIELDS is set"
+                  : boot->segment->locals > boot->segment->cores ? "the node has fewer cores than ranks"
+                                                                 : "each rank has a core");
+}
+
 static void choose_waiting(void)
 {
-    bool crowded = tern_job.boot.segment->locals > tern_job.boot.segment->cores;
+    bool crowded = tern_job.boot.segment->locals > tern_job.boot.segment->cores, fast_bells;
 
     tern_job.spin_ns = 1000 * (tern_opt.spin >= 0 ? tern_opt.spin : crowded ? 0 : 1000);
     tern_job.yields = (int)(tern_opt.yields >= 0 ? tern_opt.yields : crowded ? 1000 : 50);
     /* A rank that spins seldom sleeps, and can afford a membarrier each time. relaxed: until other ranks see the flag,
      * they ring with a fence. */
-    if (tern_boot_bell_join() && tern_job.spin_ns > 0)
+    fast_bells = tern_boot_bell_join();
+    if (!fast_bells)
+        tern_base_log(TERN_LOG_INFO, "the kernel has no global membarrier: a fence precedes each check for sleepers");
+    if (fast_bells && tern_job.spin_ns > 0)
         atomic_store_explicit(&tern_core_job_slot(tern_job.boot.rank)->uses_membarrier, 1, memory_order_relaxed);
 }
 
@@ -247,8 +276,12 @@ tern_status tern_core_job_open(const struct tern_link_up *up)
     tern_status st;
     size_t      ranks;
 
+    if (atomic_load(&tern_job.phase) == TERN_PHASE_CHILD)
+        return tern_core_job_running("tern_init");
     if (atomic_load(&tern_job.phase) != TERN_PHASE_BEFORE)
-        return tern_base_fail(TERN_ERR_STATE, "tern_init: a process joins a job once");
+        return tern_base_fail(TERN_ERR_STATE, "tern_init: called before; a process joins a job once");
+    if ((st = tern_core_fork_watch()) < 0)
+        return st;
     if ((st = tern_base_options_load(environ)) < 0 || (st = tern_core_test_hooks_apply(tern_opt.test)) < 0 ||
         (st = tern_boot_join(&tern_job.boot)) < 0)
         return st;
@@ -258,6 +291,7 @@ tern_status tern_core_job_open(const struct tern_link_up *up)
     if (!tern_job.boot.launched)
         tern_job.boot.segment->on_failure = (uint32_t)tern_opt.on_failure;
     choose_waiting();
+    introduce();
     tern_core_helper_open();
     ranks = (size_t)tern_job.boot.ranks;
     tern_job.lost = calloc(ranks, sizeof(*tern_job.lost));
@@ -325,5 +359,6 @@ tern_status tern_core_job_close(void)
     release_all();
     live(TERN_LIFE_LEFT);
     leave();
+    tern_base_log(TERN_LOG_INFO, "left the job");
     return st;
 }

@@ -14,7 +14,8 @@
 struct tern_ctx;
 struct tern_region;
 
-enum tern_phase { TERN_PHASE_BEFORE, TERN_PHASE_RUNNING, TERN_PHASE_AFTER };
+/* CHILD: fork created this process while the job was running in its parent (core/fork.c). */
+enum tern_phase { TERN_PHASE_BEFORE, TERN_PHASE_RUNNING, TERN_PHASE_AFTER, TERN_PHASE_CHILD };
 
 struct tern_job {
     _Atomic int                 phase; /* enum tern_phase */
@@ -44,8 +45,8 @@ extern struct tern_job tern_job;
 tern_status tern_core_job_open(const struct tern_link_up *up);
 tern_status tern_core_job_close(void);
 
-/* Return TERN_OK while the job is running, otherwise TERN_ERR_STATE with a detail. */
-tern_status tern_core_job_running(void);
+/* Return TERN_OK while the job is running, otherwise TERN_ERR_STATE with a detail. what is the public call. */
+tern_status tern_core_job_running(const char *what);
 
 /* Process the ranks that the launcher has reported dead since the last call: their parts become unreachable. Does
  * nothing if a death ends the job. Any thread. */

@@ -7,8 +7,10 @@
 #include "core/links.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/options.h"
 #include "core/context.h"
 #include "core/job.h"
@@ -76,6 +78,28 @@ static int serve_reached(void)
     return served;
 }
 
+/* Say which ranks the link that was opened last serves. */
+static void tell_served(int served, bool carries)
+{
+    unsigned    last = tern_job.links - 1;
+    const char *name = tern_job.ops[last]->name;
+    char        text[64] = "";
+    int         first = 0;
+
+    if (served == 0) {
+        tern_base_log(TERN_LOG_INFO, "link %s serves no rank: %s", name,
+                      !carries ? "TERN_LINKS does not name it, and it only synchronizes the ranks of the node"
+                               : "it reaches none that is left");
+        return;
+    }
+    while (tern_job.peer_link[first] != last)
+        first++;
+    if (served > 1)
+        snprintf(text, sizeof(text), " and %d other ranks", served - 1);
+    tern_base_log(TERN_LOG_INFO, "link %s serves rank %d%s: it is the best link that reaches them%s", name, first, text,
+                  *tern_opt.links ? " and that TERN_LINKS names" : "");
+}
+
 static void close_last(void)
 {
     tern_job.links--;
@@ -88,14 +112,20 @@ static tern_status link_open(unsigned i)
 {
     bool        carries = (allowed & 1u << i) && first_unserved() >= 0;
     tern_status st;
+    int         served;
 
-    if (!carries && !provides_groups(i))
+    if (!carries && !provides_groups(i)) {
+        tern_base_log(TERN_LOG_INFO, "link %s is not opened: %s", tables[i]->name,
+                      first_unserved() < 0 ? "better links serve all ranks" : "TERN_LINKS does not name it");
         return TERN_OK;
+    }
     if ((st = tables[i]->open(&tern_job.boot, tern_job.up, &tern_job.link[tern_job.links])) < 0)
         return st;
     tern_job.ops[tern_job.links++] = tables[i];
     tern_core_message_polls_links |= tables[i]->msg->polled;
-    if ((!carries || serve_reached() == 0) && !provides_groups(i))
+    served = carries ? serve_reached() : 0;
+    tell_served(served, carries);
+    if (served == 0 && !provides_groups(i))
         close_last();
     return TERN_OK;
 }

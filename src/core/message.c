@@ -325,6 +325,13 @@ bool tern_core_message_has_from(int rank, unsigned channel)
     return left;
 }
 
+void tern_core_message_disable(void)
+{
+    atomic_store_explicit(&notify_table.count, 0, memory_order_relaxed); /* relaxed: the child has one thread */
+    atomic_store_explicit(&other_table.count, 0, memory_order_relaxed);
+    tern_core_message_polls_links = false;
+}
+
 void tern_core_message_pause(void)
 {
     if (depth > 0)

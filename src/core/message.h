@@ -80,6 +80,9 @@ void tern_core_message_drain(void);
 bool tern_core_message_hold(void);
 void tern_core_message_release(void);
 
+/* Deliver nothing any more: this process is a child of the rank (core/fork.c), and shares the queues with it. */
+void tern_core_message_disable(void);
+
 /* If another thread is delivering, wait until its delivery has ended. Returns at once inside a handler. */
 void tern_core_message_pause(void);
 

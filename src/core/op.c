@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
 #include "core/context.h"
 #include "core/job.h"
 
@@ -64,18 +65,61 @@ void tern_core_op_drop(struct tern_op *op)
 
 /* ---- outstanding ---- */
 
-/* While a strict context has outstanding operations, inlined calls must take the path through the library. */
-static void keep_order(struct tern_ctx *ctx)
-{
-    bool hold = ctx->order == TERN_STRICT && tern_core_ctx_has_ops(ctx);
+/* ---- outstanding operations of each region ----
+ *
+ * A context counts its outstanding operations by region, so that a region with outstanding operations is not freed. The
+ * thread that uses the context writes the counters; tern_region_free reads them in any thread. */
 
-    ctx->head.direct_ranks = hold ? 0 : (uint32_t)ctx->team->size;
+/* Make space for the counter of a region. Without memory, its operations are counted as those of no region (0). */
+static __attribute__((cold, noinline)) void count_more(struct tern_ctx *ctx, uint32_t number)
+{
+    uint32_t          room = (uint32_t)tern_base_round_up(number + 1, 16);
+    _Atomic uint32_t *wider = calloc(room, sizeof(*wider));
+
+    pthread_mutex_lock(&tern_job.lock); /* readers hold it */
+    for (uint32_t i = 0; wider && i < ctx->in_regions; i++)
+        atomic_init(&wider[i], atomic_load_explicit(&ctx->in_region[i], memory_order_relaxed));
+    if (wider) {
+        free((void *)ctx->in_region);
+        ctx->in_region = wider;
+        ctx->in_regions = room;
+    }
+    pthread_mutex_unlock(&tern_job.lock);
+}
+
+static inline void count_add(struct tern_ctx *ctx, uint32_t number, uint32_t add)
+{
+    /* relaxed: one writer; a reader that must not miss an operation synchronizes with the writer otherwise */
+    atomic_store_explicit(&ctx->in_region[number],
+                          atomic_load_explicit(&ctx->in_region[number], memory_order_relaxed) + add,
+                          memory_order_relaxed);
+}
+
+/* Count one more operation. Returns the number of the region for which it is counted. */
+static inline uint32_t count_in(struct tern_ctx *ctx, uint32_t number)
+{
+    if (TERN_UNLIKELY(number >= ctx->in_regions))
+        count_more(ctx, number);
+    if (TERN_UNLIKELY(number == 0 || number >= ctx->in_regions))
+        return 0;
+    count_add(ctx, number, 1);
+    return number;
+}
+
+uint32_t tern_core_ctx_in_region(const struct tern_ctx *ctx, uint32_t number)
+{
+    return number < ctx->in_regions ? atomic_load_explicit(&ctx->in_region[number], memory_order_relaxed) : 0;
 }
 
 void tern_core_op_enlist(struct tern_op *op)
 {
-    tern_base_list_push(&op->ctx->outstanding, &op->node);
-    keep_order(op->ctx);
+    struct tern_ctx *ctx = op->ctx;
+
+    op->region[0] = count_in(ctx, op->link.xfer.part->number);
+    if (TERN_UNLIKELY(op->region[1] != 0))
+        op->region[1] = count_in(ctx, op->region[1]);
+    tern_base_list_push(&ctx->outstanding, &op->node);
+    tern_core_ctx_set_direct(ctx);
     if (TERN_UNLIKELY(tern_core_op_is_compound(op))) {
         tern_base_list_append(&op->ctx->active, &op->active);
         tern_core_op_advance(op);
@@ -91,9 +135,12 @@ static void op_end(struct tern_op *op, tern_status status)
         /* The launcher must know of a death before the program does. */
         tern_core_job_is_gone(op->link.xfer.part->rank);
     tern_base_list_remove(&op->node);
+    for (unsigned i = 0; i < 2; i++)
+        if (op->region[i] != 0)
+            count_add(ctx, op->region[i], UINT32_MAX);
     if (tern_core_op_is_compound(op))
         tern_base_list_remove(&op->active);
-    keep_order(ctx);
+    tern_core_ctx_set_direct(ctx);
     if (TERN_UNLIKELY(op->trigger != NULL)) {
         tern_op_parked_ended(op, status);
         return;

@@ -99,7 +99,10 @@ struct tern_op {
     bool                       transferred;  /* the transfer is complete; the second step is left */
     bool                       step_started; /* the second step is outstanding */
     bool                       blocked;      /* the second step has found no space */
-    union {                                  /* for the kind */
+    /* Outstanding: numbers of the regions for which the operation is counted: of its transfer, and of its second step
+     * if that accesses another one; 0: none. */
+    uint32_t                   region[2];
+    union { /* for the kind */
         uint64_t                scratch[3];
         struct tern_op_operands operands;
     };

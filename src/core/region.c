@@ -8,6 +8,7 @@
 #include "core/region.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,22 +103,43 @@ static void file_name(const struct making *m, int rank, char *name, size_t size)
         snprintf(name, size, "%s.%d", m->path, rank);
 }
 
+/* ---- memory ---- */
+
+static struct tern_retired freed = TERN_RETIRED_INIT(freed); /* regions */
+
+/* Allocate a struct, or use that of a region that was freed long ago. */
+static struct tern_region *struct_new(size_t bytes)
+{
+    static _Atomic uint32_t made;
+    struct tern_list       *node = tern_base_retired_reuse(&freed);
+    struct tern_region     *region;
+    uint32_t                number;
+
+    if (node)
+        region = TERN_LIST_ITEM(node, struct tern_region, node);
+    else
+        region = aligned_alloc(_Alignof(struct tern_region), tern_base_round_up(bytes, _Alignof(struct tern_region)));
+    if (!region)
+        return NULL;
+    number = node ? region->number : ++made;
+    memset(region, 0, bytes);
+    region->number = number;
+    tern_base_list_init(&region->node);
+    return region;
+}
+
 static struct tern_region *region_new(struct tern_team *team)
 {
     size_t              ranks = (size_t)tern_job.boot.ranks;
-    size_t              bytes = sizeof(struct tern_region) + ranks * sizeof(struct tern_part);
-    struct tern_region *region =
-        aligned_alloc(_Alignof(struct tern_region), tern_base_round_up(bytes, _Alignof(struct tern_region)));
+    struct tern_region *region = struct_new(sizeof(struct tern_region) + ranks * sizeof(struct tern_part));
 
     if (!region)
         return NULL;
-    memset(region, 0, bytes);
-    tern_base_list_init(&region->node);
     region->team = team;
     region->part = calloc(ranks, sizeof(*region->part));
     if (region->part)
         return region;
-    free(region);
+    tern_base_retire(&freed, &region->node);
     return NULL;
 }
 
@@ -136,12 +158,18 @@ static void detach_all(struct tern_region *region)
 
 static void region_delete(struct tern_region *region)
 {
+    for (int rank = 0; rank < tern_job.boot.ranks; rank++)
+        __atomic_store_n(&region->fast[rank].reach, 0, __ATOMIC_RELAXED); /* inlined calls enter the library */
     detach_all(region);
     tern_core_memory_drop(&region->own);
-    free(region->kept);
     free(region->part);
     free(region->net);
-    free(region);
+    region->part = region->net = NULL;
+    if (region->owned) {
+        region->owned->freed = true;
+        tern_base_retire(region->owned->retired, &region->owned->node);
+    }
+    tern_base_retire(&freed, &region->node);
 }
 
 /* Attach the part by a network with atomics that reaches the rank, if there is one, in addition to its usual path, for
@@ -181,7 +209,8 @@ static tern_status attach(struct making *m, int rank, const struct tern_mem_hand
                                      .region = handle->region,
                                      .rank = world,
                                      .pid = handle->pid,
-                                     .link = link };
+                                     .link = link,
+                                     .number = region->number };
     if (handle->size == 0)
         return TERN_OK;
     file_name(m, rank, name, sizeof(name));
@@ -289,9 +318,28 @@ static tern_status making_begin(struct making *m, struct tern_ctx *ctx, const ch
     return m->region ? TERN_OK : tern_base_fail(TERN_ERR_NOMEM, "no memory for tables of %d ranks", m->team->size);
 }
 
+/* Say how large the region is, and by which paths its parts are reached. */
+static void tell_made(const struct making *m)
+{
+    char   paths[256] = "";
+    size_t used = 0;
+
+    if (!tern_base_log_shows(TERN_LOG_DEBUG))
+        return;
+    for (int i = 0; i < m->team->size && used < sizeof(paths); i++) {
+        const struct tern_link_part *part = &m->region->part[tern_core_team_world(m->team, i)];
+
+        used += (size_t)snprintf(paths + used, sizeof(paths) - used, "%s%d by %s", i > 0 ? ", " : "", i,
+                                 part->path ? part->path->name : "none");
+    }
+    tern_base_log(TERN_LOG_DEBUG, "%s: region %" PRIx64 " of %" PRIu64 " bytes here; rank %s", m->what, m->region->id,
+                  m->region->part[tern_job.boot.rank].size, paths);
+}
+
 static tern_status making_end(struct making *m, tern_status st, struct tern_region **out)
 {
     if (st == TERN_OK) {
+        tell_made(m);
         *out = m->region;
     } else if (m->region) {
         withdraw(m->region);
@@ -355,12 +403,53 @@ static void free_dead_parts(const struct tern_region *region)
     }
 }
 
+/* Look for a context of this rank that has outstanding operations on the region, and count them. Returns false if an
+ * engine is in use by another thread at this moment: try again. */
+static bool find_busy(const struct tern_region *region, const struct tern_ctx **busy, uint32_t *ops)
+{
+    bool sure = true;
+
+    *busy = NULL;
+    pthread_mutex_lock(&tern_job.lock); /* also guards the size of the tables */
+    TERN_LIST_EACH(struct tern_ctx, ctx, &tern_job.contexts, node) {
+        int      parked = ctx->engine ? tern_op_engine_in_region(ctx->engine, region->number) : 0;
+        uint32_t n = tern_core_ctx_in_region(ctx, region->number) + (parked > 0 ? (uint32_t)parked : 0);
+
+        sure &= parked >= 0;
+        if (n > 0) {
+            *busy = ctx;
+            *ops = n;
+        }
+    }
+    pthread_mutex_unlock(&tern_job.lock);
+    return sure || *busy;
+}
+
+/* Check that this rank has no outstanding operations on the region. */
+static tern_status check_idle(const struct tern_region *region, const char *what)
+{
+    const struct tern_ctx *busy;
+    uint32_t               ops = 0;
+
+    while (!find_busy(region, &busy, &ops))
+        sched_yield();
+    if (!busy)
+        return TERN_OK;
+    return tern_base_fail(TERN_ERR_STATE,
+                          "%s: rank %d has %u outstanding operation%s on the region, of %s; complete %s first, for "
+                          "example by tern_quiet",
+                          what, tern_job.boot.rank, ops, ops == 1 ? "" : "s",
+                          busy == tern_world ? "TERN_WORLD" : "another context", ops == 1 ? "it" : "them");
+}
+
 tern_status tern_core_region_free(struct tern_region *region, const char *what)
 {
-    tern_status st = tern_core_team_part(region->team, region->id, tern_core_job_deadline(), what);
+    tern_status st = check_idle(region, what);
 
-    if (st < 0)
+    if (st < 0 || (st = tern_core_team_part(region->team, region->id, tern_core_job_deadline(), what)) < 0)
         return st;
+    tern_base_log(TERN_LOG_DEBUG, "%s: region %" PRIx64 " of %" PRIu64 " bytes here is freed", what, region->id,
+                  region->part[tern_job.boot.rank].size);
     free_dead_parts(region);
     withdraw(region);
     tern_core_message_pause(); /* another thread may be copying the inline payload of a notification into the region */
@@ -370,6 +459,7 @@ tern_status tern_core_region_free(struct tern_region *region, const char *what)
 
 void tern_core_region_release(struct tern_region *region)
 {
+    tern_base_log(TERN_LOG_DEBUG, "tern_finalize: region %" PRIx64 " is freed", region->id);
     withdraw(region);
     region_delete(region);
 }

@@ -3,20 +3,29 @@
 
 #include <tern/region.h>
 
+#include "base/retired.h"
 #include "core/context.h"
 #include "core/memory.h"
 #include "link/link.h"
 
+/* The beginning of an object that belongs to a region and is freed with the region. */
+struct tern_region_owned {
+    struct tern_list     node;
+    struct tern_retired *retired; /* the memory goes there */
+    bool                 freed;
+};
+
 struct tern_region {
-    struct tern_link_part *part; /* [ranks of the job] */
+    struct tern_link_part    *part; /* [ranks of the job]; NULL: the region is freed */
     /* [ranks of the job] the parts as reached by links whose networks have atomics; NULL: there are no such links */
-    struct tern_link_part *net;
-    struct tern_team      *team;
-    uint64_t               id;   /* equal on all ranks of the team */
-    uint64_t               name; /* name of this rank's own part, for the links; 0: it has none yet */
-    struct tern_own_memory own;
-    void                  *kept; /* memory that was allocated for the region, freed with it; NULL: none */
-    struct tern_list       node; /* on the job's list */
+    struct tern_link_part    *net;
+    struct tern_team         *team;
+    uint64_t                  id;   /* equal on all ranks of the team */
+    uint64_t                  name; /* name of this rank's own part, for the links; 0: it has none yet */
+    struct tern_own_memory    own;
+    struct tern_region_owned *owned;  /* an object that is freed with the region; NULL: none */
+    uint32_t                  number; /* of the struct, unique in the process; 0 is not used */
+    struct tern_list          node;   /* on the job's list, or on the list of freed regions */
     /* Placed in the same allocation, so that an inlined call need not load a pointer first. [ranks of the job] */
     _Alignas(TERN_REGION_PARTS) struct tern_part fast[];
 };
@@ -25,7 +34,8 @@ _Static_assert(offsetof(struct tern_region, fast) == TERN_REGION_PARTS,
 
 /* Create and free a region. Collective, on a claimed team. what is the name of the public call, with which error texts
  * begin. checked is TERN_OK, or the error in this rank's arguments: it is sent to all members, so that none waits for
- * this rank in vain. */
+ * this rank in vain. free returns TERN_ERR_STATE, and changes nothing, if operations of this rank on the region are
+ * outstanding. The struct of a freed region stays valid for a while (base/retired.h). */
 tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const tern_region_opts *opts, const char *what,
                                    tern_status checked, struct tern_region **out);
 tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t len, tern_status checked,

@@ -155,6 +155,51 @@ static void progress(const struct tern_team *team)
     }
 }
 
+/* A contribution: the arguments of the member, then a fragment of its bytes. */
+struct contribution {
+    uint64_t      len;
+    uint32_t      number;   /* number of the barrier that it belongs to */
+    char          what[28]; /* name of the collective call */
+    unsigned char piece[TERN_LINK_CONTRIBUTION - 40];
+};
+_Static_assert(sizeof(struct contribution) == TERN_LINK_CONTRIBUTION, "a contribution fills its slot");
+
+/* ---- what other members do ---- */
+
+static tern_status different_calls(const char *what, int member, const char *other)
+{
+    return tern_base_fail(TERN_ERR_ARG,
+                          "%s: rank %d called %.28s at the same time; all ranks of a team make the same collective "
+                          "calls in the same order",
+                          what, member, other);
+}
+
+void tern_core_team_describe(const struct tern_team *team, int member, char *text, size_t size)
+{
+    const struct contribution *theirs = NULL;
+    const void                *bytes = NULL;
+    const char                *name = NULL;
+    int                        world = tern_core_team_world(team, member);
+
+    switch (team->group->ops->doing(team->group, (uint32_t)member, &bytes)) {
+    case TERN_MEMBER_IN_BARRIER: name = "tern_barrier"; break;
+    case TERN_MEMBER_IN_DEPARTURE: name = "tern_region_free"; break;
+    case TERN_MEMBER_IN_GATHER:
+        theirs = bytes;
+        name = theirs ? theirs->what : "another collective call, which is not tern_barrier";
+        break;
+    default: break;
+    }
+    if (atomic_load_explicit(&tern_core_job_slot(world)->life, memory_order_relaxed) >= TERN_LIFE_LEAVING)
+        name = "tern_finalize";
+    if (name)
+        snprintf(text, size, "; rank %d is in %.60s", member, name);
+    else
+        text[0] = '\0';
+}
+
+/* ---- the barrier ---- */
+
 struct barrier_wait {
     struct tern_team *team;
     const char       *what;
@@ -187,19 +232,25 @@ static void barrier_describe(void *arg, char *text, size_t size)
 {
     struct barrier_wait *m = arg;
     int                  late = 0;
+    char                 doing[96];
 
+    tern_boot_tell(&tern_job.boot); /* the reports of ranks on other nodes name this call */
     while (late < m->team->size && m->team->group->ops->has_arrived(m->team->group, (uint32_t)late))
         late++;
-    if (late < m->team->size)
-        snprintf(text, size, "%s waits for rank %d of %d, which has not called it%s", m->what, late, m->team->size,
-                 tern_boot_same_node(&tern_job.boot, tern_core_team_world(m->team, late))
+    if (late < m->team->size) {
+        tern_core_team_describe(m->team, late, doing, sizeof(doing));
+        snprintf(text, size, "%s waits for rank %d of %d, which has not called it%s%s", m->what, late, m->team->size,
+                 *doing || tern_boot_same_node(&tern_job.boot, tern_core_team_world(m->team, late))
                      ? ""
-                     : ", or waits itself for one on another node");
-    else
+                     : ", or waits itself for one on another node",
+                 doing);
+    } else
         snprintf(text, size, "%s: all %d ranks have called it, but one is not running", m->what, m->team->size);
 }
 
-tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadline, const char *what)
+/* Meet the other members, whatever they contribute. */
+static inline __attribute__((always_inline)) tern_status meet(struct tern_team *team, tern_deadline deadline,
+                                                              const char *what)
 {
     struct barrier_wait m = { team, what };
     struct tern_wait    wait = { .poll = barrier_poll, .describe = barrier_describe, .arg = &m, .deadline = deadline };
@@ -222,6 +273,26 @@ tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadlin
         team->entered = false;
     team->gone = st == TERN_ERR_PEER;
     return st;
+}
+
+/* In the barrier that is complete, other members have made another call: name it. */
+static __attribute__((cold, noinline)) tern_status others_gathered(struct tern_team *team, const char *what)
+{
+    team->group->mixed = false;
+    for (int i = 0; i < team->size; i++) {
+        const struct contribution *theirs = team->group->ops->contribution(team->group, (uint32_t)i);
+
+        if (theirs && theirs->number == team->meetings)
+            return different_calls(what, i, theirs->what);
+    }
+    return tern_base_fail(TERN_ERR_ARG, "%s: another rank made another collective call at the same time", what);
+}
+
+tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadline, const char *what)
+{
+    tern_status st = meet(team, deadline, what);
+
+    return TERN_UNLIKELY(team->group->mixed) && st == TERN_OK ? others_gathered(team, what) : st;
 }
 
 /* The object that this rank gives up, and the first member that gave up a different one. */
@@ -263,8 +334,12 @@ static void parting_describe(void *arg, char *text, size_t size)
 {
     struct parting *p = arg;
 
-    snprintf(text, size, "%s waits for rank %d of %d, which has not called it", p->what, staying_member(p),
-             p->team->size);
+    char doing[96] = "";
+    int  late = staying_member(p);
+
+    if (late >= 0)
+        tern_core_team_describe(p->team, late, doing, sizeof(doing));
+    snprintf(text, size, "%s waits for rank %d of %d, which has not called it%s", p->what, late, p->team->size, doing);
 }
 
 tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_deadline deadline, const char *what)
@@ -292,29 +367,14 @@ tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_de
     return TERN_OK;
 }
 
-/* A contribution: the arguments of the member, then a fragment of its bytes. */
-struct contribution {
-    uint64_t      len;
-    uint32_t      number;   /* number of the barrier that it belongs to */
-    char          what[28]; /* name of the collective call */
-    unsigned char piece[TERN_LINK_CONTRIBUTION - 40];
-};
-_Static_assert(sizeof(struct contribution) == TERN_LINK_CONTRIBUTION, "a contribution fills its slot");
-
 static tern_status check_contribution(const struct tern_team *team, int member, const struct contribution *mine)
 {
     const struct contribution *theirs = team->group->ops->contribution(team->group, (uint32_t)member);
 
-    if (theirs->number != mine->number)
-        return tern_base_fail(TERN_ERR_ARG,
-                              "%s: rank %d called tern_barrier at the same time; all ranks of a team make the "
-                              "same collective calls in the same order",
-                              mine->what, member);
+    if (!theirs || theirs->number != mine->number)
+        return different_calls(mine->what, member, "tern_barrier");
     if (strncmp(theirs->what, mine->what, sizeof(theirs->what)) != 0)
-        return tern_base_fail(TERN_ERR_ARG,
-                              "%s: rank %d called %.28s at the same time; all ranks of a team make the "
-                              "same collective calls in the same order",
-                              mine->what, member, theirs->what);
+        return different_calls(mine->what, member, theirs->what);
     if (theirs->len != mine->len)
         return tern_base_fail(TERN_ERR_ARG,
                               "%s: rank %d passed a length of %llu bytes, rank %d one of %llu; all ranks "
@@ -333,8 +393,9 @@ static tern_status gather_fragment(struct tern_team *team, struct contribution *
 
     mine->number = team->meetings + 1;
     ops->contribute(team->group, mine, offsetof(struct contribution, piece) + n);
-    if ((st = tern_core_team_barrier(team, deadline, mine->what)) < 0)
+    if ((st = meet(team, deadline, mine->what)) < 0)
         return st;
+    team->group->mixed = false; /* the check of the contributions tells more */
     for (int i = 0; i < team->size && st == TERN_OK; i++)
         st = check_contribution(team, i, mine);
     if (st < 0)

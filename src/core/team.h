@@ -70,6 +70,10 @@ tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadlin
 tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_t len, void *all,
                                   tern_deadline deadline, const char *what);
 
+/* Write which collective call a member, which this rank waits for, makes instead: "; rank 1 is in tern_finalize".
+ * Writes "" if that is not known. */
+void tern_core_team_describe(const struct tern_team *team, int member, char *text, size_t size);
+
 /* Give up an object (not 0) together with all members that are alive and have not left: returns when none of them uses
  * it any more. A call that timed out may be repeated. Does not use a barrier, so that it works after deaths and
  * timeouts. */

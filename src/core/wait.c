@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -106,6 +107,19 @@ static bool may_yield(int yields, int64_t idle, int64_t spin)
     return yields < tern_job.yields && (yields < FIRST_YIELDS || idle - spin < LONGEST_YIELDING);
 }
 
+/* Check that the process is a rank of the running job, in which the wait can end. */
+static __attribute__((cold, noinline)) tern_status check_running(const struct tern_wait *wait)
+{
+    char text[256], *end;
+
+    if (atomic_load_explicit(&tern_job.phase, memory_order_relaxed) <= TERN_PHASE_RUNNING) /* BEFORE: in tern_init */
+        return TERN_PENDING;
+    wait->describe(wait->arg, text, sizeof(text)); /* the text begins with the name of the call */
+    if ((end = strpbrk(text, " :,")))
+        *end = '\0';
+    return tern_core_job_running(text);
+}
+
 static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *wait)
 {
     int64_t     start = tern_base_now(), now = start, idle_since = start, give_way_at = start;
@@ -114,8 +128,10 @@ static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *w
     int64_t     spin = tern_job.spin_ns;
     uint32_t    delivered = tern_core_message_delivered();
     int         yields = 0;
-    tern_status st;
+    tern_status st = check_running(wait);
 
+    if (st < 0)
+        return st;
     for (unsigned polls = 1;; polls++) {
         int64_t before = now;
         bool    rung = false;
@@ -166,7 +182,8 @@ tern_status tern_core_wait(const struct tern_wait *wait)
     if (TERN_UNLIKELY(tern_core_in_handler() && !wait->by_handler))
         return tern_base_fail(TERN_ERR_STATE, "a handler of an active message must not wait for this");
     if (wait->deadline <= TERN_NOW) {
-        st = wait->poll(wait->arg);
+        if ((st = wait->poll(wait->arg)) == TERN_PENDING)
+            st = check_running(wait);
         return st == TERN_PENDING && wait->deadline < TERN_NOW ? timed_out(wait, tern_base_now()) : st;
     }
     st = tern_core_spin(wait, crowded ? FIRST_POLLS_CROWDED : FIRST_POLLS, !crowded);

@@ -19,13 +19,22 @@ void tern_core_waitables_describe(void *arg, char *text, size_t size)
 
 __attribute__((cold)) tern_status tern_core_wait_set_idle(const struct tern_wait_set *set)
 {
-    return tern_base_fail(TERN_ERR_STATE, "%s: none of the requests is started", set->of.what);
+    tern_status st = tern_core_job_running(set->of.what);
+
+    return st < 0 ? st : tern_base_fail(TERN_ERR_STATE, "%s: none of the requests is started", set->of.what);
 }
 
-__attribute__((cold)) tern_status tern_core_waitables_invalid(const struct tern_waitables *of)
+__attribute__((cold)) tern_status tern_core_waitables_invalid(const struct tern_waitables *of, const char *name)
 {
-    return tern_base_fail(TERN_ERR_ARG, "%s: %s", of->what,
-                          of->n > 0 ? "a pointer is NULL" : "any of 0 requests is never complete");
+    tern_status st = tern_core_job_running(of->what);
+
+    if (st < 0)
+        return st;
+    if (of->n == 0)
+        return tern_base_fail(TERN_ERR_ARG, "%s: n is 0; a wait for any of nothing would never end", of->what);
+    if (!of->objects)
+        return tern_base_fail(TERN_ERR_ARG, "%s: the array is NULL, but n is %zu", of->what, of->n);
+    return tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL", of->what, name);
 }
 
 tern_status tern_core_wait_set_await(struct tern_wait_set *set, const tern_deadline *deadline)
@@ -46,7 +55,7 @@ tern_status tern_core_wait_any(const struct tern_waitables *of, const tern_deadl
     tern_status          st;
 
     if (!of->objects || !index || of->n == 0)
-        return tern_core_waitables_invalid(of);
+        return tern_core_waitables_invalid(of, "index");
     st = tern_core_wait_set_await(&set, deadline);
     if (set.index < of->n)
         *index = set.index;
@@ -60,7 +69,7 @@ tern_status tern_core_wait_some(const struct tern_waitables *of, tern_deadline d
     tern_status          st, one;
 
     if (!of->objects || !count || !indices || of->n == 0)
-        return tern_core_waitables_invalid(of);
+        return tern_core_waitables_invalid(of, count ? "indices" : "count");
     *count = 0;
     if ((st = tern_core_wait_set_await(&set, &deadline)) != TERN_OK)
         return st;

@@ -14,7 +14,8 @@ enum tern_waitable_state {
     TERN_WAITABLE_IDLE = 0, /* nothing to wait for: the object is skipped */
     TERN_WAITABLE_PENDING = 1,
     TERN_WAITABLE_DONE = 2,
-    TERN_WAITABLE_HOPELESS = 3 /* pending for ever. It ends every wait with the error that take returns */
+    TERN_WAITABLE_HOPELESS = 3, /* pending for ever. It ends every wait with the error that take returns */
+    TERN_WAITABLE_FREED = 6     /* misuse: not pending, and take returns an error */
 };
 
 /* A kind of objects. An object is an entry of the program's array, and has the size of a pointer. */
@@ -70,8 +71,8 @@ tern_status tern_core_wait_set_await(struct tern_wait_set *set, const tern_deadl
 /* Report that no object is started, so that a wait for any of them would never end. */
 tern_status tern_core_wait_set_idle(const struct tern_wait_set *set);
 
-/* Report that an argument is NULL, or that n is 0. */
-tern_status tern_core_waitables_invalid(const struct tern_waitables *of);
+/* Report that an argument is NULL, or that n is 0. name is the argument that is NULL if the array is not. */
+tern_status tern_core_waitables_invalid(const struct tern_waitables *of, const char *name);
 
 static inline void *tern_core_waitables_at(const struct tern_waitables *of, size_t i)
 {
@@ -153,14 +154,14 @@ static inline __attribute__((always_inline)) tern_status tern_core_wait_all(cons
     tern_status          st, one;
 
     if (!of->objects && of->n > 0)
-        return tern_core_waitables_invalid(of);
+        return tern_core_waitables_invalid(of, NULL);
     if ((st = tern_core_wait_set_await(&set, deadline)) != TERN_OK)
         return st;
     if (set.index < of->n)
         return tern_core_waitables_take(of, kind, set.index, NULL);
     for (size_t i = of->n; i-- > 0;) {
         one = TERN_OK;
-        if (kind->state(tern_core_waitables_at(of, i)) == TERN_WAITABLE_DONE)
+        if (kind->state(tern_core_waitables_at(of, i)) >= TERN_WAITABLE_DONE)
             one = tern_core_waitables_take(of, kind, i, infos ? (char *)infos + i * kind->info_size : NULL);
         if (statuses)
             statuses[i] = one;

@@ -22,6 +22,16 @@ struct tern_link_group {
     uint32_t                     size, me;
     const int32_t               *world_rank; /* [size] ranks in the job; NULL: equal to the members' numbers */
     uint32_t                     departures; /* number of objects that this member has given up */
+    bool mixed; /* set by arrived: some members have contributed to the barrier and others have not. The caller resets
+                   it */
+};
+
+/* What a member is doing that this member is not. */
+enum tern_member_doing {
+    TERN_MEMBER_ELSEWHERE,
+    TERN_MEMBER_IN_BARRIER,  /* it has entered the barrier that follows the last one of this member */
+    TERN_MEMBER_IN_GATHER,   /* the same, and it contributes to the barrier */
+    TERN_MEMBER_IN_DEPARTURE /* it has given up one object more than this member */
 };
 
 /* Return the rank in the job of a member. */
@@ -50,9 +60,13 @@ struct tern_group_ops {
     void (*depart)(struct tern_link_group *group, uint64_t object);
     bool (*departed)(const struct tern_link_group *group, uint32_t member, uint64_t *object);
     /* Publish a contribution of len <= TERN_LINK_CONTRIBUTION bytes, and read a member's. A barrier must separate
-     * contribute from contribution; the contributions of two consecutive barriers exist side by side. */
+     * contribute from contribution; the contributions of two consecutive barriers exist side by side. What a member
+     * that has not contributed returns is an older contribution, zeros, or NULL. */
     void (*contribute)(struct tern_link_group *group, const void *data, size_t len);
     const void *(*contribution)(const struct tern_link_group *group, uint32_t member);
+    /* Return what the member is doing, for reports. IN_GATHER: *contribution is what it has contributed; NULL: not
+     * known here. */
+    enum tern_member_doing (*doing)(const struct tern_link_group *group, uint32_t member, const void **contribution);
 };
 
 /* For groups whose members publish their state in slots that all members see. Return whether a counter of a slot has
@@ -83,4 +97,12 @@ static inline bool tern_link_slot_departed(const struct tern_link_group *group, 
         return false;
     *object = atomic_load_explicit(&theirs->object[group->departures & 1], memory_order_relaxed); /* after departures */
     return true;
+}
+
+/* The part of doing that concerns departures. */
+static inline enum tern_member_doing tern_link_slot_doing(const struct tern_link_group *group,
+                                                          struct tern_barrier_slot     *theirs)
+{
+    return tern_link_slot_reached(&theirs->departures, group->departures + 1) ? TERN_MEMBER_IN_DEPARTURE
+                                                                              : TERN_MEMBER_ELSEWHERE;
 }

@@ -31,7 +31,8 @@ struct tern_link_part {
     uint64_t                           remote;   /* its base address there */
     int32_t                            rank;     /* in the job */
     int32_t                            pid;
-    uint32_t                           link; /* index among the links that the job has opened */
+    uint32_t                           link;   /* index among the links that the job has opened */
+    uint32_t                           number; /* of the region, unique in the process; 0: the part is of no region */
     /* Notifications to this part may carry inline payload: see struct tern_inject_ops. */
     bool                               inline_notify;
     struct tern_inject_notify *_Atomic inject; /* injection handle for such notifications; NULL: not requested yet */

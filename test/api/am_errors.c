@@ -269,7 +269,7 @@ int main(void)
     OK(tern_am_register(NEVER, never, NULL));
     OK(tern_am_register(ASK, on_ask, NULL));
     OK(tern_am_register(ANSWER, on_answer, NULL));
-    RETURNS(TERN_ERR_ARG, tern_am_short(TERN_WORLD, 0, NEVER, NULL, 0)); /* not yet in a job */
+    RETURNS(TERN_ERR_STATE, tern_am_short(TERN_WORLD, 0, NEVER, NULL, 0)); /* not yet in a job */
     registration();
     OK(tern_init());
     n = (unsigned)tern_size();
@@ -296,6 +296,6 @@ int main(void)
     job_region_drop(&shared);
     job_region_drop(&own);
     OK(tern_finalize());
-    RETURNS(TERN_ERR_ARG, tern_am_short(TERN_WORLD, 0, NEVER, NULL, 0));
+    RETURNS(TERN_ERR_STATE, tern_am_short(TERN_WORLD, 0, NEVER, NULL, 0));
     return 0;
 }

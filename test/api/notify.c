@@ -234,11 +234,11 @@ static void refusals(void)
 
     OK(tern_region_create(TERN_WORLD, 64, NULL, &region));
     RETURNS(TERN_ERR_ARG, tern_put_notify(NULL, region, 0, 0, &byte, 1, 0));
-    SAYS("tern_put_notify: ctx (TERN_WORLD is NULL outside");
+    SAYS("tern_put_notify: ctx is NULL");
     RETURNS(TERN_ERR_ARG, tern_put_notify(TERN_WORLD, NULL, 0, 0, &byte, 1, 0));
     SAYS("tern_put_notify: region is NULL");
     RETURNS(TERN_ERR_ARG, tern_put_notify(TERN_WORLD, region, 0, 0, NULL, 1, 0));
-    SAYS("tern_put_notify: the local buffer is NULL");
+    SAYS("tern_put_notify: src is NULL, but len is");
     RETURNS(TERN_ERR_RANGE, tern_put_notify(TERN_WORLD, region, tern_size(), 0, &byte, 1, 0));
     RETURNS(TERN_ERR_RANGE, tern_put_notify(TERN_WORLD, region, -1, 0, &byte, 1, 0));
     SAYS("tern_put_notify: no rank -1 in a team of");

@@ -146,10 +146,10 @@ static void refusals(void)
     OK(tern_region_create(TERN_WORLD, 64, NULL, &region));
     good = bad = TERN_SIGNAL(.region = region, .offset = 0, .value = 5, .op = TERN_SIGNAL_SET);
     REFUSES(TERN_ERR_ARG, tern_put_signal(TERN_WORLD, region, me, 8, &byte, 1, NULL));
-    SAYS("tern_put_signal: the signal is NULL");
+    SAYS("tern_put_signal: signal is NULL");
     REFUSES(TERN_ERR_ARG, tern_put_signal(NULL, region, me, 8, &byte, 1, &good));
     REFUSES(TERN_ERR_ARG, tern_put_signal(TERN_WORLD, region, me, 8, NULL, 1, &good));
-    SAYS("tern_put_signal: the local buffer is NULL");
+    SAYS("tern_put_signal: src is NULL, but len is");
     REFUSES(TERN_ERR_RANGE, tern_put_signal(TERN_WORLD, region, me, 64, &byte, 1, &good));
     SAYS("tern_put_signal: 1 bytes at offset 64 do not lie in");
     REFUSES(TERN_ERR_RANGE, tern_put_signal(TERN_WORLD, region, tern_size(), 8, &byte, 1, &good));

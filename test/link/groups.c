@@ -4,7 +4,8 @@
  * Promises: no member leaves a barrier before all members have entered it, ten thousand times; data written before the
  * barrier is visible after it; has_arrived() tells for each member whether it has arrived; the contributions of two
  * consecutive posts are stored side by side, and a peek returns the contribution of the current all-gather; two groups
- * do not disturb each other.
+ * do not disturb each other; if some members contribute to a barrier and others do not, all members learn of it, and
+ * doing() tells what a member that is ahead does.
  *
  * long: LINK_CASES=all
  */
@@ -129,6 +130,62 @@ static void two_groups(struct rank *r)
     node->ops->close(node);
 }
 
+/* One member differs from all others: it alone contributes, or it alone does not. Members that run ahead disturb
+ * nothing. */
+static void mixed(struct rank *r)
+{
+    uint32_t value = 4711;
+
+    for (int odd = 0; odd < r->ranks && r->ranks > 1; odd++)
+        for (unsigned kind = 0; kind < 40; kind++) {
+            bool differs = kind % 4 < 2, contributes = (kind % 2 == 0) == (r->me == odd || !differs);
+
+            if (contributes)
+                r->group->ops->contribute(r->group, &value, sizeof(value));
+            meet(r);
+            EXPECT(r->group->mixed == differs);
+            r->group->mixed = false;
+        }
+}
+
+/* Member 0 is ahead by one barrier, to which it contributes or not, and then by one departure. */
+static void ahead(struct rank *r)
+{
+    const void *theirs = NULL;
+    uint32_t    value = 815, seen = 0;
+    uint64_t    object;
+
+    for (int i = 0; i < 2 && r->ranks > 1; i++) {
+        if (r->me == 0 && i == 1)
+            r->group->ops->contribute(r->group, &value, sizeof(value));
+        if (r->me == 0)
+            r->group->ops->arrive(r->group);
+        while (r->me > 0 && r->group->ops->doing(r->group, 0, &theirs) == TERN_MEMBER_ELSEWHERE)
+            sched_yield();
+        if (r->me > 0) {
+            EXPECT(r->group->ops->doing(r->group, 0, &theirs) == (i ? TERN_MEMBER_IN_GATHER : TERN_MEMBER_IN_BARRIER));
+            memcpy(&seen, i ? theirs : &value, sizeof(seen));
+            EXPECT(seen == value);
+            r->group->ops->arrive(r->group);
+        }
+        while (!r->group->ops->arrived(r->group))
+            sched_yield();
+        EXPECT(r->group->ops->doing(r->group, (uint32_t)r->me, &theirs) == TERN_MEMBER_ELSEWHERE);
+        r->group->mixed = false;
+        meet(r);
+    }
+    if (r->me == 0)
+        r->group->ops->depart(r->group, 5);
+    while (r->me > 0 && r->group->ops->doing(r->group, 0, &theirs) != TERN_MEMBER_IN_DEPARTURE)
+        sched_yield();
+    if (r->me > 0)
+        r->group->ops->depart(r->group, 5);
+    for (int rank = 0; rank < r->ranks; rank++)
+        while (!r->group->ops->departed(r->group, (uint32_t)rank, &object))
+            sched_yield();
+    meet(r);
+}
+
 /* Run with a core for each rank, and with one core for all ranks. */
 #define LINK_TEST(body)                             \
     static void test_##body(void **state)           \
@@ -146,6 +203,8 @@ LINK_TEST(held)
 LINK_TEST(awaited)
 LINK_TEST(notes)
 LINK_TEST(two_groups)
+LINK_TEST(mixed)
+LINK_TEST(ahead)
 
 int main(void)
 {
@@ -155,6 +214,8 @@ int main(void)
         cmocka_unit_test(test_awaited),    cmocka_unit_test(test_awaited_crowded),
         cmocka_unit_test(test_notes),      cmocka_unit_test(test_notes_crowded),
         cmocka_unit_test(test_two_groups), cmocka_unit_test(test_two_groups_crowded),
+        cmocka_unit_test(test_mixed),      cmocka_unit_test(test_mixed_crowded),
+        cmocka_unit_test(test_ahead),      cmocka_unit_test(test_ahead_crowded),
     };
 
     needs_groups = true;

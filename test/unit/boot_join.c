@@ -330,14 +330,17 @@ static void hostile_text_is_refused(void **state)
         "layout=@,rank=0,ranks=3,arena=3,huge=-1,tell=-1,launcher=5,job=9223372036854775808",
     };
 
+    char shorter[32]; /* a layout with a digit less is a valid text of another version */
+
     (void)state;
+    snprintf(shorter, sizeof(shorter), "layout=%u", TERN_SEGMENT_LAYOUT / 10);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         in_child(with_layout(bad[i]), NULL, says_bad_text);
     for (size_t cut = 1; cut < strlen(text); cut++) { /* every prefix that does not just shorten the last number */
         char part[TERN_BOOT_TEXT];
 
         snprintf(part, sizeof(part), "%.*s", (int)cut, text);
-        if (strstr(part, "job=") == NULL)
+        if (strstr(part, "job=") == NULL && strcmp(part, shorter) != 0)
             in_child(part, NULL, says_bad_text);
     }
 }

@@ -17,10 +17,10 @@
 #include "core/region.h"
 #include "link/shm/shm.h"
 
-static void numbers_of_layout_9(void **state)
+static void numbers_of_layout_10(void **state)
 {
     (void)state;
-    assert_int_equal(TERN_SEGMENT_LAYOUT, 9);
+    assert_int_equal(TERN_SEGMENT_LAYOUT, 10);
     assert_int_equal(offsetof(struct tern_segment, magic), 0);
     assert_int_equal(offsetof(struct tern_segment, layout), 4);
     assert_int_equal(offsetof(struct tern_segment, ranks), 8);
@@ -95,9 +95,10 @@ static void seats_and_halls(void **state)
     assert_true(1u << SHM_ROUNDS >= TERN_MAX_NODE_RANKS);
     assert_int_equal(offsetof(struct shm_barrier_slot, round), 0);
     assert_int_equal(sizeof(((struct shm_barrier_slot *)NULL)->round[0]), 64);
-    assert_int_equal(offsetof(struct shm_barrier_slot, state), 64 * SHM_ROUNDS);
-    assert_int_equal(offsetof(struct shm_barrier_slot, contribution), 64 * SHM_ROUNDS + 64);
-    assert_int_equal(sizeof(struct shm_barrier_slot), 64 * SHM_ROUNDS + 64 + 2 * TERN_LINK_CONTRIBUTION);
+    assert_int_equal(offsetof(struct shm_barrier_slot, arrived), 64 * SHM_ROUNDS);
+    assert_int_equal(offsetof(struct shm_barrier_slot, state), 64 * SHM_ROUNDS + 64);
+    assert_int_equal(offsetof(struct shm_barrier_slot, contribution), 64 * SHM_ROUNDS + 128);
+    assert_int_equal(sizeof(struct shm_barrier_slot), 64 * SHM_ROUNDS + 128 + 2 * TERN_LINK_CONTRIBUTION);
 }
 
 /* The bounce control blocks come first, then one barrier block after the other; nothing overlaps; each begins on a
@@ -162,7 +163,7 @@ static void what_inlined_calls_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_layout_9),
+        cmocka_unit_test(numbers_of_layout_10),
         cmocka_unit_test(chunks_and_desks),
         cmocka_unit_test(seats_and_halls),
         cmocka_unit_test(the_halls_lie_side_by_side),

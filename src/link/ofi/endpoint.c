@@ -4,9 +4,11 @@
  * provider's address vector, at its first use.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/blob.h"
+#include "base/log.h"
 #include "link/ofi/ofi.h"
 
 #define ADDRESS_LAYOUT 1u
@@ -175,6 +177,22 @@ static void learn(struct ofi_link *ofi)
     endpoint->key_mask = bits >= 64 || bits == 0 ? UINT64_MAX : (1ull << bits) - 1;
 }
 
+/* Say which endpoint was chosen, and why the others were not. */
+static void tell_chosen(const struct ofi_link *ofi)
+{
+    struct tern_fabric_row *rows = NULL;
+    size_t                  count = 0;
+
+    if (!tern_base_log_shows(TERN_LOG_INFO) || tern_boot_fabric_list(ofi->net.boot->nodes > 1, &rows, &count) < 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].chosen || ofi->net.boot->local == 0) /* the ranks of a node have the same choice */
+            tern_base_log(TERN_LOG_INFO, "link ofi: provider %s, domain %s%s%s: %s: %s", rows[i].provider,
+                          rows[i].domain, *rows[i].address ? ", address " : "", rows[i].address,
+                          rows[i].chosen ? "chosen" : "not chosen", rows[i].why);
+    free(rows);
+}
+
 tern_status tern_ofi_endpoint_open(struct ofi_link *ofi)
 {
     struct ofi_endpoint *endpoint = &ofi->endpoint;
@@ -186,6 +204,7 @@ tern_status tern_ofi_endpoint_open(struct ofi_link *ofi)
     endpoint->info->tx_attr->op_flags = 0; /* delivery completion is requested per operation */
     endpoint->info->rx_attr->op_flags = 0;
     snprintf(ofi->net.name, sizeof(ofi->net.name), "ofi, provider %s", endpoint->info->fabric_attr->prov_name);
+    tell_chosen(ofi);
     learn(ofi);
     learn_order(endpoint);
     if ((st = objects_open(ofi)) < 0)
@@ -254,6 +273,7 @@ tern_status tern_ofi_resolve(struct net_link *net, struct net_peer *peer)
         return st;
     if (fi_av_insert(ofi->endpoint.av, its.name, 1, &peer->addr, 0, NULL) != 1)
         return tern_ofi_fail(ofi, -FI_EADDRNOTAVAIL, "fi_av_insert");
+    tern_base_log(TERN_LOG_DEBUG, "link %s: connected to rank %d", net->name, peer->rank);
     peer->known = true;
     return TERN_OK;
 }

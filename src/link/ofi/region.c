@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "base/log.h"
 #include "link/ofi/ofi.h"
 
 #define KEY_TRIES 16
@@ -150,6 +151,9 @@ static const struct net_mr *own_region(const struct ofi_link *ofi, uintptr_t fro
 static void entry_drop(struct ofi_link *ofi, struct ofi_mr_entry *entry)
 {
     tern_base_list_remove(&entry->node);
+    tern_base_log(TERN_LOG_DEBUG, "link ofi: dropped the registration of %zu bytes at 0x%zx: %s",
+                  (size_t)(entry->to - entry->from), (size_t)entry->from,
+                  entry->stale ? "the program has invalidated it" : "the cache is full or closed");
     ofi->mr_cache_bytes -= entry->to - entry->from;
     tern_ofi_unregister(&entry->mr);
     free(entry);
@@ -198,6 +202,8 @@ static struct ofi_mr_entry *add(struct ofi_link *ofi, uintptr_t from, uintptr_t 
         }
     }
     ofi->mr_cache_bytes += entry->to - entry->from;
+    tern_base_log(TERN_LOG_DEBUG, "link ofi: registered %zu bytes at 0x%zx for transfers; %zu bytes are registered",
+                  (size_t)(entry->to - entry->from), (size_t)entry->from, (size_t)ofi->mr_cache_bytes);
     tern_base_list_push(&ofi->mr_cache, &entry->node);
     return entry;
 }

@@ -69,6 +69,13 @@ static const void *self_contribution(const struct tern_link_group *group, uint32
     return ((const struct self_group *)group)->note;
 }
 
+static enum tern_member_doing self_doing(const struct tern_link_group *group, uint32_t member,
+                                         const void **contribution)
+{
+    (void)group, (void)member, (void)contribution;
+    return TERN_MEMBER_ELSEWHERE;
+}
+
 const struct tern_group_ops tern_self_group = {
     .open = self_group_open,
     .close = self_group_close,
@@ -79,4 +86,5 @@ const struct tern_group_ops tern_self_group = {
     .departed = self_departed,
     .contribute = self_contribute,
     .contribution = self_contribution,
+    .doing = self_doing,
 };

@@ -26,6 +26,15 @@ static bool probe(const struct tern_mem_handle *handle)
            process_vm_writev(handle->pid, &here, 1, &writable, 1, 0) == (ssize_t)sizeof(word);
 }
 
+void tern_shm_cma_off(struct shm_link *shm, int peer)
+{
+    uint8_t *known = &shm->cma[shm->local_of[peer]];
+
+    if (*known == SHM_CMA_UNKNOWN)
+        tern_base_log(TERN_LOG_INFO, "no cross-memory attach to rank %d (TERN_CMA=off): using the bounce buffer", peer);
+    *known = SHM_CMA_NO;
+}
+
 bool tern_shm_cma_works(struct shm_link *shm, const struct tern_mem_handle *handle, int peer)
 {
     uint8_t *known = &shm->cma[shm->local_of[peer]];
@@ -34,7 +43,7 @@ bool tern_shm_cma_works(struct shm_link *shm, const struct tern_mem_handle *hand
         errno = 0;
         *known = probe(handle) ? SHM_CMA_YES : SHM_CMA_NO;
         if (*known == SHM_CMA_NO)
-            tern_base_log(TERN_LOG_DEBUG, "no cross-memory attach to rank %d (%s): using the bounce buffer", peer,
+            tern_base_log(TERN_LOG_INFO, "no cross-memory attach to rank %d (%s): using the bounce buffer", peer,
                           errno ? strerror(errno) : "another process answers to its number");
     }
     return *known == SHM_CMA_YES;

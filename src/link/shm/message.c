@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "base/clock.h"
 #include "base/sanitize.h"
 #include "boot/bell.h"
@@ -157,6 +158,8 @@ static tern_status tx_make(struct shm_link *shm, int peer, enum shm_queue_kind k
     for (unsigned c = 0; c < rings_of[kind]; c++)
         tern_base_ring_producer_init(&tx->producer[c].producer, tx->map + c * bytes, m->shape[kind]);
     tern_shm_announce(shm, peer, kind, tx->space.offset, bytes);
+    tern_base_log(TERN_LOG_DEBUG, "link shm: connected to rank %d for %s, by a queue of %zu bytes", peer,
+                  kind == SHM_QUEUE_TAGGED ? "tagged messages" : "active messages", rings_of[kind] * bytes);
     return TERN_OK;
 }
 

@@ -64,6 +64,8 @@ static tern_status reach_private(struct shm_link *shm, const struct tern_mem_han
 {
     tern_status st;
 
+    if (tern_opt.cma != TERN_CMA_AUTO)
+        tern_shm_cma_off(shm, part->rank);
     if (tern_opt.cma == TERN_CMA_AUTO && tern_shm_cma_works(shm, handle, part->rank))
         part->path = &tern_shm_cma_path;
     else if ((st = tern_shm_bounce_open(shm)) == TERN_OK)

@@ -64,13 +64,14 @@ struct shm_bounce_ctl {
 _Static_assert(sizeof(struct shm_bounce_ctl) == 128 + 64 * SHM_CHUNKS + 128 * TERN_LINK_SPLITS,
                "bounce control blocks fill whole cache lines");
 
-/* The barrier state of one team member. A barrier block is an array with one slot for each member. */
+/* The barrier state of one team member. A barrier block is an array with one slot for each member. The words of barrier
+ * n are those with index n & 1: group.c explains them. */
 struct shm_barrier_slot {
     struct {
-        _Alignas(64) _Atomic uint32_t count; /* last barrier that the partner of this round has signaled. Writer: the
-                                                partner */
+        _Alignas(64) _Atomic uint32_t word[2]; /* what the partner of this round has signaled. Writer: the partner */
     } round[SHM_ROUNDS];
-    struct tern_barrier_slot state; /* arrivals and departures. Writer: the member */
+    _Alignas(64) _Atomic uint32_t arrived[2];                           /* arrivals of the member. Writer: the member */
+    struct tern_barrier_slot state;                                     /* departures. Writer: the member */
     _Alignas(64) unsigned char contribution[2][TERN_LINK_CONTRIBUTION]; /* Writer: the member */
 };
 
@@ -265,6 +266,9 @@ tern_status tern_shm_attach(struct tern_link *link, const struct tern_mem_handle
 void        tern_shm_detach(struct tern_link *link, struct tern_link_part *part);
 
 bool tern_shm_cma_works(struct shm_link *shm, const struct tern_mem_handle *handle, int peer);
+
+/* Say once for each peer that the option TERN_CMA forbids cross-memory attach. */
+void tern_shm_cma_off(struct shm_link *shm, int peer);
 
 tern_status tern_shm_bounce_open(struct shm_link *shm);
 void        tern_shm_bounce_close(struct shm_link *shm);

@@ -16,10 +16,11 @@
 #include "op/rpc_serve.h"
 
 struct tern_mutexes {
-    struct tern_region *region;
-    uint64_t            count; /* mutexes of each rank */
-    unsigned            log;   /* log2 of the number of queue places of each mutex */
-    size_t              bytes; /* size of each mutex */
+    struct tern_region_owned owned; /* must be first */
+    struct tern_region      *region;
+    uint64_t                 count; /* mutexes of each rank */
+    unsigned                 log;   /* log2 of the number of queue places of each mutex */
+    size_t                   bytes; /* size of each mutex */
 };
 
 /* log2 of the number of queue places of a mutex for a team of this many ranks: two places for each rank, so that

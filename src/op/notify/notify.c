@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/retired.h"
 #include "base/bits.h"
 #include "base/notify_queue.h"
 #include "base/biased_lock.h"
@@ -209,22 +210,51 @@ void tern_op_notify_forget(uint64_t scope)
 
 /* ---- requests ---- */
 
+static struct tern_retired freed = TERN_RETIRED_INIT(freed); /* requests */
+
+/* Mark a request as freed. Waits take it for one that is complete, and then report the error. */
+static void invalidate(struct tern_notice *notice)
+{
+    static struct tern_team nobody;
+    static struct tern_ctx  none = { .team = &nobody, .outstanding = TERN_LIST_INIT(none.outstanding) };
+
+    notice->ctx = &none;
+    atomic_store_explicit(&notice->state, TERN_NOTICE_FREED, memory_order_relaxed);
+}
+
+static void retire(struct tern_notice *notice)
+{
+    invalidate(notice);
+    tern_base_list_remove(&notice->all);
+    tern_base_retire(&freed, &notice->all);
+}
+
+void tern_op_notify_disable(void)
+{
+    tern_op_expected.notice = NULL;
+    TERN_LIST_EACH(struct tern_notice, notice, &notices, all)
+        invalidate(notice);
+}
+
 tern_status tern_op_notice_new(struct tern_ctx *ctx, const struct tern_region *region, struct tern_match_name name,
                                uint32_t count, struct tern_notice **out)
 {
-    struct tern_notice *notice = aligned_alloc(_Alignof(struct tern_notice), sizeof(*notice));
+    struct tern_list   *node = tern_base_retired_reuse(&freed);
+    struct tern_notice *notice = node ? TERN_LIST_ITEM(node, struct tern_notice, all)
+                                      : aligned_alloc(_Alignof(struct tern_notice), sizeof(*notice));
     bool                alone, bound;
 
     if (!notice)
         return tern_base_fail(TERN_ERR_NOMEM, "tern_notify_create: no memory for a request");
     *notice = (struct tern_notice){ .ctx = ctx, .team = region->team, .name = name, .count = count, .source = -1 };
+    tern_base_list_init(&notice->all);
     alone = tern_base_biased_lock(&tern_op_notify_lock);
     bound = tern_op_match_bind(&tern_op_notify_match, &notice->request, name);
     if (bound)
         tern_base_list_push(&notices, &notice->all);
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
     if (!bound) {
-        free(notice);
+        retire(notice);
         return tern_base_fail(TERN_ERR_NOMEM, "tern_notify_create: no memory to match a request");
     }
     *out = notice;
@@ -250,7 +280,27 @@ void tern_op_notice_free(struct tern_notice *notice)
     tern_op_match_unbind(&tern_op_notify_match, &notice->request);
     tern_base_list_remove(&notice->all);
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
-    free(notice);
+    retire(notice);
+}
+
+/* Return a request of the context; NULL: it has none. */
+static struct tern_notice *notice_of(const struct tern_ctx *ctx)
+{
+    bool                alone = tern_base_biased_lock(&tern_op_notify_lock);
+    struct tern_notice *found = NULL;
+
+    TERN_LIST_EACH(struct tern_notice, notice, &notices, all)
+        found = notice->ctx == ctx ? notice : found;
+    tern_base_biased_unlock(&tern_op_notify_lock, alone);
+    return found;
+}
+
+void tern_op_notify_release(const struct tern_ctx *ctx)
+{
+    struct tern_notice *notice;
+
+    while ((notice = notice_of(ctx)))
+        tern_op_notice_free(notice);
 }
 
 bool tern_op_notice_cancel(struct tern_notice *notice)
@@ -289,7 +339,8 @@ bool tern_op_notice_start(struct tern_notice *notice)
     bool     alone;
     uint32_t taken;
 
-    if (TERN_UNLIKELY(is_posted(notice)))
+    /* One comparison: neither IDLE nor DONE, that is STARTED, HOPELESS or FREED. */
+    if (TERN_UNLIKELY((atomic_load_explicit(&notice->state, memory_order_relaxed) & ~(unsigned)TERN_NOTICE_DONE) != 0))
         return false;
     alone = tern_base_biased_lock(&tern_op_notify_lock);
     notice->left = notice->count;

@@ -30,7 +30,8 @@ enum tern_notice_state {
     TERN_NOTICE_IDLE = TERN_WAITABLE_IDLE,
     TERN_NOTICE_STARTED = TERN_WAITABLE_PENDING,
     TERN_NOTICE_DONE = TERN_WAITABLE_DONE,
-    TERN_NOTICE_HOPELESS = TERN_WAITABLE_HOPELESS /* started, but every rank that could notify is dead */
+    TERN_NOTICE_HOPELESS = TERN_WAITABLE_HOPELESS, /* started, but every rank that could notify is dead */
+    TERN_NOTICE_FREED = TERN_WAITABLE_FREED
 };
 
 /* A notification request. Delivering and waiting for a notification touch only its first cache line. */
@@ -48,7 +49,7 @@ struct tern_notice {
     struct tern_team      *team;   /* of the region */
     struct tern_match_name name;
     uint32_t               count;
-    struct tern_list       all; /* in the list of all requests */
+    struct tern_list       all; /* in the list of all requests, or of freed ones */
 };
 _Static_assert(offsetof(struct tern_notice, record) == 64, "delivery touches one cache line");
 

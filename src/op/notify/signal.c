@@ -48,6 +48,7 @@ static const struct tern_op_step then_signal = { .start = signal_start,
 void tern_op_then_signal(struct tern_op *op, const struct tern_op_atomic *word)
 {
     op->then = &then_signal;
+    op->region[1] = word->part->number;
     op->signal =
         (struct tern_op_signal){ .part = word->part, .offset = word->offset, .operand = word->operand, .op = word->op };
     op->needs_target |= !word->part->base;

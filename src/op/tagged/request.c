@@ -160,6 +160,7 @@ void tern_op_request_free(struct tern_request *request)
 
     tern_op_tagged_unpost(request);
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    request->persistent = false;
     tern_op_request_drop(request);
 }
 

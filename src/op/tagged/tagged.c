@@ -41,7 +41,7 @@ bool tern_op_request_make(struct tern_ctx *ctx)
 {
     struct tern_tagged_slab *slab;
 
-    if (!ctx->tagged && !tagged_make(ctx))
+    if (ctx->gone || (!ctx->tagged && !tagged_make(ctx)))
         return false;
     EACH_REQUEST(request, ctx->tagged)
     {
@@ -197,20 +197,36 @@ static void request_close(struct tern_request *request)
         (void)tern_op_tagged_send_fin(request->source, unfetched, TERN_ERR_PEER); /* its sender waits for a FIN */
 }
 
+void tern_op_tagged_disable(struct tern_ctx *ctx)
+{
+    EACH_REQUEST(request, ctx->tagged)
+    {
+        tern_op_request_set(request, TERN_REQUEST_IDLE); /* calls find an idle request, and then check why */
+        request->persistent = false;
+    }
+    ctx->tagged->unused = NULL;
+}
+
 void tern_op_tagged_release(struct tern_ctx *ctx)
 {
     EACH_REQUEST(request, ctx->tagged)
     {
         request_close(request);
     }
-    while (ctx->tagged->slabs) {
-        struct tern_tagged_slab *slab = ctx->tagged->slabs;
-
-        ctx->tagged->slabs = slab->next;
-        free(slab);
-    }
+    tern_op_tagged_disable(ctx);
+    ctx->requests = ctx->tagged->slabs;
     free(ctx->tagged);
     ctx->tagged = NULL;
+}
+
+void tern_op_tagged_forget_requests(struct tern_ctx *ctx)
+{
+    while (ctx->requests) {
+        struct tern_tagged_slab *slab = ctx->requests;
+
+        ctx->requests = slab->next;
+        free(slab);
+    }
 }
 
 /* ---- leaving the job ---- */

@@ -304,11 +304,31 @@ void tern_op_engine_close(struct tern_ctx *ctx)
     TERN_LIST_EACH(struct tern_trigger, trigger, &engine->all, all)
         tern_op_engine_free(trigger);
     TERN_LIST_EACH(struct tern_counter, counter, &engine->counters, node) {
-        tern_op_threshold_free(&counter->armed);
-        free(counter);
+        tern_op_counter_retire(counter);
     }
     pthread_mutex_destroy(&engine->lock);
     free(engine);
+}
+
+void tern_op_engine_disable(struct tern_engine *engine)
+{
+    TERN_LIST_EACH(struct tern_counter, counter, &engine->counters, node)
+        counter->engine = NULL;
+}
+
+int tern_op_engine_in_region(struct tern_engine *engine, uint32_t number)
+{
+    int ops = 0;
+
+    if (pthread_mutex_trylock(&engine->lock) != 0)
+        return -1;
+    TERN_LIST_EACH(struct tern_trigger, trigger, &engine->all, all) {
+        const struct tern_link_part *part = trigger->op->link.xfer.part;
+
+        ops += trigger->state != TERN_TRIGGER_DONE && trigger->rank >= 0 && part && part->number == number;
+    }
+    pthread_mutex_unlock(&engine->lock);
+    return ops;
 }
 
 tern_status tern_op_engine_open(struct tern_ctx *owner)

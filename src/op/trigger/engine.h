@@ -48,7 +48,7 @@ struct tern_trigger {
 };
 
 struct tern_counter {
-    struct tern_engine         *engine;
+    struct tern_engine         *engine;          /* NULL: the counter is freed */
     _Atomic uint64_t            value, failures; /* written under the lock, read by any thread */
     tern_status                 error;           /* of the first failure */
     struct tern_threshold_queue armed;           /* triggered operations that wait for the counter */
@@ -78,6 +78,8 @@ struct tern_engine {
 /* Counters. */
 tern_status tern_op_counter_new(struct tern_ctx *ctx, struct tern_counter **out);
 bool        tern_op_counter_free(struct tern_counter *counter); /* false: operations use it */
+/* Mark a counter that no operation uses as freed. Its memory stays valid for a while (base/retired.h). */
+void        tern_op_counter_retire(struct tern_counter *counter);
 void        tern_op_counter_set(struct tern_counter *counter, uint64_t value);
 tern_status tern_op_counter_add(struct tern_counter *counter, uint64_t value);
 size_t      tern_op_counter_cancel(struct tern_counter *counter);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "boot/bell.h"
+#include "base/retired.h"
 #include "core/job.h"
 #include "core/region.h"
 #include "core/wait.h"
@@ -28,6 +29,26 @@ static void progress_and_unlock(struct tern_engine *engine)
 
 /* ---- counters ---- */
 
+static struct tern_retired freed = TERN_RETIRED_INIT(freed); /* counters */
+
+static struct tern_counter *counter_new(void)
+{
+    struct tern_list    *node = tern_base_retired_reuse(&freed);
+    struct tern_counter *counter = node ? TERN_LIST_ITEM(node, struct tern_counter, node) : malloc(sizeof(*counter));
+
+    if (counter)
+        memset(counter, 0, sizeof(*counter));
+    return counter;
+}
+
+void tern_op_counter_retire(struct tern_counter *counter)
+{
+    tern_op_threshold_free(&counter->armed);
+    counter->engine = NULL;
+    tern_base_list_remove(&counter->node);
+    tern_base_retire(&freed, &counter->node);
+}
+
 tern_status tern_op_counter_new(struct tern_ctx *ctx, struct tern_counter **out)
 {
     struct tern_counter *counter;
@@ -36,7 +57,7 @@ tern_status tern_op_counter_new(struct tern_ctx *ctx, struct tern_counter **out)
 
     if (st < 0)
         return st;
-    if (!(counter = calloc(1, sizeof(*counter))))
+    if (!(counter = counter_new()))
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for a counter");
     engine = ctx->engine;
     counter->engine = engine;
@@ -86,10 +107,8 @@ bool tern_op_counter_free(struct tern_counter *counter)
     if (!tern_base_list_empty(&counter->moved))
         tern_op_engine_busy_dec(engine); /* a moved counter is work to do */
     tern_base_list_remove(&counter->moved);
-    tern_base_list_remove(&counter->node);
+    tern_op_counter_retire(counter);
     pthread_mutex_unlock(&engine->lock);
-    tern_op_threshold_free(&counter->armed);
-    free(counter);
     return true;
 }
 

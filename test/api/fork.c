@@ -1,0 +1,137 @@
+/* fork.c: a child that fork creates while the job is running.
+ *
+ * Promise: in the child every call that returns a status returns TERN_ERR_STATE, with a text that says why, whatever
+ * the objects: TERN_WORLD is NULL there, and calls with a context that the parent created are refused, inlined puts
+ * included; nothing is written to the memory of any rank, and no message is taken from the parent's queues. The parent
+ * continues undisturbed while the child runs and after it ended, whether by exit, by _exit or by a signal.
+ *
+ * env: TERN_CMA=off
+ */
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "misuse_test.h"
+
+enum { ENDS_BY_EXIT, ENDS_BY_UNDERSCORE_EXIT, ENDS_BY_SIGNAL, WAYS };
+
+static struct misuse m = { .want = TERN_ERR_STATE, .says = "in a child that fork created" };
+static unsigned char memory[1 << 16];
+
+/* All checks, with everything that the parent has outstanding. A failed check ends the child with a status. */
+static void in_child(tern_request *started, tern_event *event, tern_event *parked)
+{
+    tern_ctx *ctx = m.ctx;
+
+    CHECK(tern_world == NULL && tern_rank() == -1 && tern_size() == -1 && tern_team_world() == NULL);
+    misuse_of_all(&m); /* with the objects of the parent */
+    m.ctx = NULL;
+    misuse_of_all(&m);
+    m.ctx = ctx;
+    RETURNS(TERN_ERR_STATE, tern_init());
+    SAYS("tern_init: called in a child that fork created");
+    RETURNS(TERN_ERR_STATE, tern_am_register(1, NULL, NULL));
+    RETURNS(TERN_ERR_STATE, tern_request_wait(&started, TERN_FOREVER, NULL));
+    RETURNS(TERN_ERR_STATE, tern_request_wait(&started, TERN_NOW, NULL));
+    RETURNS(TERN_ERR_STATE, tern_request_test(&started, NULL));
+    SAYS("tern_request_test: called in a child that fork created");
+    if (event->pending) {
+        RETURNS(TERN_ERR_STATE, tern_event_test(event));
+        RETURNS(TERN_ERR_STATE, tern_event_wait(event, TERN_FOREVER));
+    }
+    RETURNS(TERN_ERR_STATE, tern_event_wait(parked, TERN_FOREVER));
+    CHECK(!tern_region_ptr(m.region, 0));
+}
+
+/* Run the checks in a child, and return its status. */
+static int run_child(int way, tern_request *started, tern_event *event, tern_event *parked)
+{
+    int   status = -1;
+    pid_t child = fork();
+
+    if (child == 0) {
+        in_child(started, event, parked);
+        fflush(NULL);
+        if (way == ENDS_BY_SIGNAL)
+            raise(SIGKILL);
+        else if (way == ENDS_BY_EXIT)
+            exit(0);
+        _exit(0);
+    }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    return status;
+}
+
+/* Every kind of traffic to the right. */
+static void traffic(tern_region *registered, uint64_t round)
+{
+    int           me = tern_rank(), n = tern_size(), right = (me + 1) % n;
+    uint64_t      got = 0, from = 0;
+    tern_request *request;
+
+    OK(tern_put_u64(TERN_WORLD, m.region, right, 64, round));
+    OK(tern_put_u64(TERN_WORLD, registered, right, 0, round));
+    OK(tern_irecv(TERN_WORLD, TERN_ANY_SOURCE, 5, &from, sizeof(from), &request));
+    OK(tern_send(TERN_WORLD, right, 5, &round, sizeof(round)));
+    OK(tern_request_wait(&request, TERN_FOREVER, NULL));
+    SAME(from, round);
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_get_u64(TERN_WORLD, m.region, me, 64, &got));
+    SAME(got, round);
+    OK(tern_get_u64(TERN_WORLD, registered, me, 0, &got));
+    SAME(got, round);
+    OK(tern_barrier(TERN_WORLD));
+}
+
+/* One child, while a receive, a put and a triggered operation are outstanding. */
+static void round_of(int way, tern_region *registered)
+{
+    static unsigned char source[sizeof(memory)];
+    int                  right = (tern_rank() + 1) % tern_size(), status;
+    uint64_t             got = 0, word = 17;
+    tern_request        *started, *notice;
+    tern_event           event, parked;
+
+    OK(tern_irecv(TERN_WORLD, TERN_ANY_SOURCE, 9, &got, sizeof(got), &started));
+    OK(tern_notify_create(TERN_WORLD, m.region, TERN_ANY_SOURCE, 3, 1, &notice));
+    OK(tern_request_start(notice));
+    OK(tern_put_nb(TERN_WORLD, registered, right, 0, source, sizeof(source), &event));
+    OK(tern_put_with(TERN_WORLD, m.region, right, 128, &word, sizeof(word),
+                     &TERN_OPTS(.when = m.counter, .threshold = (uint64_t)way + 1, .event = &parked)));
+    OK(tern_barrier(m.ctx));
+    status = run_child(way, way == ENDS_BY_EXIT ? notice : started, &event, &parked);
+    CHECK(way == ENDS_BY_SIGNAL ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    OK(tern_event_wait(&event, TERN_FOREVER));
+    OK(tern_counter_add(m.counter, 1));
+    OK(tern_event_wait(&parked, TERN_FOREVER));
+    OK(tern_notify(TERN_WORLD, m.region, right, 3));
+    OK(tern_request_wait(&notice, TERN_FOREVER, NULL));
+    OK(tern_request_free(&notice));
+    OK(tern_send(TERN_WORLD, right, 9, &word, sizeof(word)));
+    OK(tern_request_wait(&started, TERN_FOREVER, NULL));
+    SAME(got, 17);
+    OK(tern_barrier(TERN_WORLD));
+}
+
+int main(void)
+{
+    tern_region *registered;
+
+    OK(tern_init());
+    OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &m.ctx));
+    m.team = tern_team_world();
+    OK(tern_region_create(TERN_WORLD, 4096, NULL, &m.region));
+    OK(tern_region_register(TERN_WORLD, memory, sizeof(memory), &registered));
+    OK(tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, (1u << TERN_ATOMIC_OPS) - 1, 0, &m.domain));
+    OK(tern_mutex_create(TERN_WORLD, 1, &m.mutexes));
+    OK(tern_counter_create(TERN_WORLD, &m.counter));
+    OK(tern_recv_create(m.ctx, TERN_ANY_SOURCE, 1, misuse_words, 8, &m.request));
+    for (int way = 0; way < WAYS; way++) {
+        traffic(registered, 2 * (uint64_t)way + 1);
+        round_of(way, registered);
+        traffic(registered, 2 * (uint64_t)way + 2);
+    }
+    SAME(*(uint64_t *)tern_region_ptr(m.region, tern_rank()), 0); /* the children put 1 there, in vain */
+    OK(tern_region_free(registered));
+    OK(tern_finalize());
+    return 0;
+}

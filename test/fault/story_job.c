@@ -1,0 +1,26 @@
+/* story_job.c: uses every kind of connection once, so that story.sh sees what Tern says about it. */
+#include "job_test.h"
+
+int main(void)
+{
+    static unsigned char memory[4096];
+    tern_region         *made, *own;
+    uint64_t             word = 1, got = 0;
+    tern_request        *request;
+    int                  right;
+
+    OK(tern_init());
+    right = (tern_rank() + 1) % tern_size();
+    OK(tern_region_create(TERN_WORLD, 4096, NULL, &made));
+    OK(tern_region_register(TERN_WORLD, memory, sizeof(memory), &own));
+    OK(tern_put_u64(TERN_WORLD, made, right, 0, word));
+    OK(tern_put_u64(TERN_WORLD, own, right, 0, word));
+    OK(tern_irecv(TERN_WORLD, TERN_ANY_SOURCE, 1, &got, sizeof(got), &request));
+    OK(tern_send(TERN_WORLD, right, 1, &word, sizeof(word)));
+    OK(tern_request_wait(&request, TERN_FOREVER, NULL));
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_region_free(own));
+    OK(tern_region_free(made));
+    OK(tern_finalize());
+    return 0;
+}
