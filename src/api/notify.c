@@ -90,9 +90,9 @@ tern_status tern_notify_create(tern_ctx *ctx, tern_region *region, int source, i
     if (use.status < 0)
         return use.status;
 
-    struct tern_match_name name = { .class = 0 };
-    struct tern_notice    *notice;
-    tern_status            st;
+    struct tern_match_name      name = { .class = 0 };
+    struct tern_notify_request *notice;
+    tern_status                 st;
 
     if (!ctx || ctx->gone)
         return tern_core_ctx_check(ctx, "tern_notify_create");
@@ -114,26 +114,26 @@ tern_status tern_notify_create(tern_ctx *ctx, tern_region *region, int source, i
         (source == TERN_ANY_SOURCE ? TERN_MATCH_ANY_SOURCE : 0) | (tag == TERN_ANY_TAG ? TERN_MATCH_ANY_TAG : 0);
     name.source = source == TERN_ANY_SOURCE ? 0 : tern_core_team_world(ctx->team, source);
     name.tag = tag == TERN_ANY_TAG ? 0 : (uint64_t)tag;
-    if ((st = tern_op_notice_new(ctx, region, name, count, &notice)) == TERN_OK)
-        *out = tern_api_notice_handle(notice);
+    if ((st = tern_op_notify_request_new(ctx, region, name, count, &notice)) == TERN_OK)
+        *out = tern_api_notify_handle(notice);
     return st;
 }
 
 tern_status tern_notify_probe(tern_request *request, tern_request_info *info)
 {
-    struct tern_notice    *notice = tern_api_notice(request);
-    struct tern_match_name name;
-    uint64_t               bytes;
-    uint32_t               polls = 0;
+    struct tern_notify_request *notice = tern_api_notify_request(request);
+    struct tern_match_name      name;
+    uint64_t                    bytes;
+    uint32_t                    polls = 0;
 
     if (!request)
         return tern_api_null("tern_notify_probe", "request");
     if (!notice)
         return tern_base_fail(TERN_ERR_ARG, "tern_notify_probe: the request is of a message, not of notifications");
-    if (tern_op_notice_state(notice) == TERN_NOTICE_FREED)
+    if (tern_op_notify_request_state(notice) == TERN_NOTICE_FREED)
         return tern_api_freed("tern_notify_probe", "the request");
     tern_core_ctx_poll_notify(notice->ctx, &polls);
-    if (!tern_op_notice_peek(notice, &name, &bytes))
+    if (!tern_op_notify_request_peek(notice, &name, &bytes))
         return notice->ctx->gone ? tern_core_ctx_check(notice->ctx, "tern_notify_probe") : TERN_PENDING;
     if (info)
         *info = (tern_request_info){ .source = tern_core_team_rank(notice->ctx->team, name.source),

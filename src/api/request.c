@@ -25,7 +25,7 @@ static __attribute__((cold, noinline)) tern_status not_started(const tern_reques
                               "cancelled or freed",
                               what);
     return tern_base_fail(TERN_ERR_STATE, "%s: the request is not started%s", what,
-                          !tern_api_notice(request) && !request->persistent ? ": it was freed" : "");
+                          !tern_api_notify_request(request) && !request->persistent ? ": it was freed" : "");
 }
 
 /* Report that a request cannot be freed, cancelled or watched: its handle is a copy from before it was freed. */
@@ -35,9 +35,9 @@ static __attribute__((cold, noinline)) tern_status was_freed(const char *what)
 }
 
 /* Whether the handle of a notification request is a copy from before it was freed. */
-static inline bool is_freed(const struct tern_notice *notice)
+static inline bool is_freed(const struct tern_notify_request *notice)
 {
-    return tern_op_notice_state(notice) == TERN_NOTICE_FREED;
+    return tern_op_notify_request_state(notice) == TERN_NOTICE_FREED;
 }
 
 /* A request is not complete. Report it if it never will be, because this process is no rank. */
@@ -49,7 +49,7 @@ static tern_status pending(const struct tern_ctx *ctx, const char *what)
 /* Debug builds: the context of a request, and of the first request of an array; NULL: none. */
 static inline struct tern_ctx *ctx_of(const tern_request *handle)
 {
-    const struct tern_notice *notice = tern_api_notice(handle);
+    const struct tern_notify_request *notice = tern_api_notify_request(handle);
 
     if (!TERN_BASE_DEBUG || !handle)
         return NULL;
@@ -68,10 +68,10 @@ static inline struct tern_ctx *first_ctx(tern_request *const *requests, size_t n
 /* Returns the state of either kind of request; NULL is idle. */
 static inline enum tern_waitable_state state_of(const tern_request *handle)
 {
-    const struct tern_notice *notice = tern_api_notice(handle);
+    const struct tern_notify_request *notice = tern_api_notify_request(handle);
 
     if (notice)
-        return tern_op_notice_state(notice);
+        return tern_op_notify_request_state(notice);
     return handle ? tern_op_request_state(handle) : TERN_WAITABLE_IDLE;
 }
 
@@ -118,7 +118,7 @@ static __attribute__((cold, noinline)) void tell_failure(const struct tern_reque
 
 /* ---- completion ---- */
 
-static inline void tell_notice(const struct tern_notice *notice, tern_request_info *info)
+static inline void tell_notice(const struct tern_notify_request *notice, tern_request_info *info)
 {
     if (!info)
         return;
@@ -128,7 +128,7 @@ static inline void tell_notice(const struct tern_notice *notice, tern_request_in
     info->matches = notice->count - notice->left;
 }
 
-static __attribute__((cold, noinline)) tern_status hopeless(const struct tern_notice *notice, const char *what)
+static __attribute__((cold, noinline)) tern_status hopeless(const struct tern_notify_request *notice, const char *what)
 {
     if (is_freed(notice))
         return was_freed(what);
@@ -139,12 +139,12 @@ static __attribute__((cold, noinline)) tern_status hopeless(const struct tern_no
 }
 
 /* Report a notification request that is complete, and make it idle; or report that it never will be complete. */
-static inline tern_status take_notice(struct tern_notice *notice, tern_request_info *info, const char *what)
+static inline tern_status take_notice(struct tern_notify_request *notice, tern_request_info *info, const char *what)
 {
-    if (TERN_UNLIKELY(tern_op_notice_state(notice) != TERN_NOTICE_DONE))
+    if (TERN_UNLIKELY(tern_op_notify_request_state(notice) != TERN_NOTIFY_REQUEST_DONE))
         return hopeless(notice, what);
     tell_notice(notice, info);
-    tern_op_notice_seen(notice);
+    tern_op_notify_request_seen(notice);
     return TERN_OK;
 }
 
@@ -181,26 +181,26 @@ static enum tern_waitable_state request_state(const void *object)
 
 static struct tern_ctx *request_ctx(const void *object)
 {
-    tern_request             *handle = *(tern_request *const *)object;
-    const struct tern_notice *notice = tern_api_notice(handle);
+    tern_request                     *handle = *(tern_request *const *)object;
+    const struct tern_notify_request *notice = tern_api_notify_request(handle);
 
     return notice ? notice->ctx : handle->ctx;
 }
 
 static tern_status request_take(void *object, void *info, const char *what)
 {
-    struct tern_notice *notice = tern_api_notice(*(tern_request **)object);
+    struct tern_notify_request *notice = tern_api_notify_request(*(tern_request **)object);
 
     return notice ? take_notice(notice, info, what) : take_message(object, info, what);
 }
 
 static void request_describe(const void *object, char *text, size_t size)
 {
-    const tern_request       *handle = *(tern_request *const *)object;
-    const struct tern_notice *notice = tern_api_notice(handle);
+    const tern_request               *handle = *(tern_request *const *)object;
+    const struct tern_notify_request *notice = tern_api_notify_request(handle);
 
     if (notice)
-        tern_op_notice_describe(notice, text, size);
+        tern_op_notify_request_describe(notice, text, size);
     else
         tern_op_request_describe(handle, text, size);
 }
@@ -208,9 +208,9 @@ static void request_describe(const void *object, char *text, size_t size)
 /* The same for requests that are known to be notification requests, or NULL. */
 static enum tern_waitable_state notice_state(const void *object)
 {
-    const struct tern_notice *notice = tern_api_notice(*(tern_request *const *)object);
+    const struct tern_notify_request *notice = tern_api_notify_request(*(tern_request *const *)object);
 
-    return notice ? tern_op_notice_state(notice) : TERN_WAITABLE_IDLE;
+    return notice ? tern_op_notify_request_state(notice) : TERN_WAITABLE_IDLE;
 }
 
 static tern_status                requests_poll(void *set);
@@ -245,7 +245,7 @@ static inline struct tern_waitables several(tern_request **requests, size_t n, c
     struct tern_waitables of = { &requests_kind, requests, n, what };
     size_t                i = 0;
 
-    while (requests && i < n && (!requests[i] || tern_api_notice(requests[i])))
+    while (requests && i < n && (!requests[i] || tern_api_notify_request(requests[i])))
         i++;
     if (i == n)
         of.kind = &notices_kind;
@@ -254,15 +254,15 @@ static inline struct tern_waitables several(tern_request **requests, size_t n, c
 
 /* ---- one request ---- */
 
-static tern_status test_notice(struct tern_notice *notice, tern_request_info *info)
+static tern_status test_notice(struct tern_notify_request *notice, tern_request_info *info)
 {
     uint32_t polls = 0;
 
     if (TERN_UNLIKELY(is_freed(notice)))
         return was_freed("tern_request_test");
-    if (tern_op_notice_state(notice) != TERN_NOTICE_DONE)
+    if (tern_op_notify_request_state(notice) != TERN_NOTIFY_REQUEST_DONE)
         tern_core_ctx_poll_notify(notice->ctx, &polls);
-    if (tern_op_notice_state(notice) == TERN_NOTICE_STARTED)
+    if (tern_op_notify_request_state(notice) == TERN_NOTIFY_REQUEST_STARTED)
         return pending(notice->ctx, "tern_request_test");
     return take_notice(notice, info, "tern_request_test");
 }
@@ -274,13 +274,13 @@ tern_status tern_request_test(tern_request **request, tern_request_info *info)
     if (use.status < 0)
         return use.status;
 
-    struct tern_notice *notice;
+    struct tern_notify_request *notice;
 
     if (TERN_UNLIKELY(!request))
         return tern_api_null("tern_request_test", "request");
     if (TERN_UNLIKELY(!is_started(*request)))
         return not_started(*request, "tern_request_test");
-    if ((notice = tern_api_notice(*request)))
+    if ((notice = tern_api_notify_request(*request)))
         return test_notice(notice, info);
     if (tern_op_request_state(*request) != TERN_REQUEST_DONE)
         tern_core_ctx_progress((*request)->ctx);
@@ -292,8 +292,8 @@ tern_status tern_request_test(tern_request **request, tern_request_info *info)
 #define FIRST_POLLS 128 /* polls for notifications only, before a wait polls for everything */
 
 struct first_polls {
-    const struct tern_notice *notice;
-    uint32_t                  polls;
+    const struct tern_notify_request *notice;
+    uint32_t                          polls;
 };
 
 /* Poll for notifications only, mostly in the queue in which the last one arrived. */
@@ -305,10 +305,10 @@ static tern_status first_poll(void *arg)
         tern_core_message_poll_notify_last();
     else
         tern_core_message_poll_notify();
-    return tern_op_notice_state(first->notice) == TERN_NOTICE_DONE ? TERN_OK : TERN_PENDING;
+    return tern_op_notify_request_state(first->notice) == TERN_NOTIFY_REQUEST_DONE ? TERN_OK : TERN_PENDING;
 }
 
-static inline bool may_spin(const struct tern_notice *notice)
+static inline bool may_spin(const struct tern_notify_request *notice)
 {
     return !tern_core_message_polls_links && !tern_core_ctx_has_ops(notice->ctx) && tern_job.spin_ns != 0;
 }
@@ -316,7 +316,7 @@ static inline bool may_spin(const struct tern_notice *notice)
 static __attribute__((noinline)) tern_status wait_for_notice(tern_request **request, tern_deadline deadline,
                                                              tern_request_info *info)
 {
-    struct tern_notice         *notice = tern_api_notice(*request);
+    struct tern_notify_request *notice = tern_api_notify_request(*request);
     const struct tern_waitables of = { &notices_kind, request, 1, "tern_request_wait" };
     struct first_polls          first = { notice, 0 };
     const struct tern_wait      spin = { .poll = first_poll, .arg = &first };
@@ -355,21 +355,21 @@ tern_status tern_request_wait(tern_request **request, tern_deadline deadline, te
     if (use.status < 0)
         return use.status;
 
-    struct tern_notice *notice;
-    unsigned            state;
+    struct tern_notify_request *notice;
+    unsigned                    state;
 
     if (TERN_UNLIKELY(!request))
         return tern_api_null("tern_request_wait", "request");
-    if (TERN_LIKELY((notice = tern_api_notice(*request)) != NULL)) {
-        state = tern_op_notice_state(notice);
-        if (TERN_LIKELY(state == TERN_NOTICE_STARTED && deadline > TERN_NOW && may_spin(notice) &&
+    if (TERN_LIKELY((notice = tern_api_notify_request(*request)) != NULL)) {
+        state = tern_op_notify_request_state(notice);
+        if (TERN_LIKELY(state == TERN_NOTIFY_REQUEST_STARTED && deadline > TERN_NOW && may_spin(notice) &&
                         tern_op_expected_wait(notice))) {
             tell_notice(notice, info);
             return TERN_OK;
         }
-        if (state == TERN_NOTICE_DONE)
+        if (state == TERN_NOTIFY_REQUEST_DONE)
             return take_notice(notice, info, "tern_request_wait");
-        if (state != TERN_NOTICE_IDLE)
+        if (state != TERN_NOTIFY_REQUEST_IDLE)
             return wait_for_notice(request, deadline, info);
     }
     if (TERN_UNLIKELY(!is_started(*request)))
@@ -455,7 +455,7 @@ tern_status tern_request_wait_some(tern_request **requests, size_t n, tern_deadl
 
 /* ---- starting, cancelling, freeing ---- */
 
-static __attribute__((cold, noinline)) tern_status already_started(const struct tern_notice *notice)
+static __attribute__((cold, noinline)) tern_status already_started(const struct tern_notify_request *notice)
 {
     if (notice && is_freed(notice))
         return was_freed("tern_request_start");
@@ -469,11 +469,11 @@ tern_status tern_request_start(tern_request *request)
     if (use.status < 0)
         return use.status;
 
-    struct tern_notice *notice = tern_api_notice(request);
-    tern_status         st;
+    struct tern_notify_request *notice = tern_api_notify_request(request);
+    tern_status                 st;
 
     if (TERN_LIKELY(notice != NULL))
-        return TERN_LIKELY(tern_op_notice_start(notice)) ? TERN_OK : already_started(notice);
+        return TERN_LIKELY(tern_op_notify_request_start(notice)) ? TERN_OK : already_started(notice);
     if (!request)
         return tern_api_null("tern_request_start", "request");
     if (!request->persistent && !is_started(request))
@@ -502,18 +502,18 @@ tern_status tern_request_cancel(tern_request **at, tern_request_info *info)
     if (use.status < 0)
         return use.status;
 
-    struct tern_request *request;
-    struct tern_notice  *notice;
+    struct tern_request        *request;
+    struct tern_notify_request *notice;
 
     if (!at)
         return tern_api_null("tern_request_cancel", "request");
     request = *at;
     if (!is_started(request))
         return not_started(request, "tern_request_cancel");
-    if ((notice = tern_api_notice(request))) {
+    if ((notice = tern_api_notify_request(request))) {
         if (is_freed(notice))
             return was_freed("tern_request_cancel");
-        if (!tern_op_notice_cancel(notice))
+        if (!tern_op_notify_request_cancel(notice))
             return TERN_PENDING;
         tell_notice(notice, info);
         return TERN_OK;
@@ -539,17 +539,17 @@ tern_status tern_request_free(tern_request **at)
     if (use.status < 0)
         return use.status;
 
-    struct tern_notice *notice;
+    struct tern_notify_request *notice;
 
     if (!at || !*at)
         return tern_api_null("tern_request_free", at ? "*request" : "request");
-    notice = tern_api_notice(*at);
+    notice = tern_api_notify_request(*at);
     if (notice ? is_freed(notice) : !is_started(*at) && !(*at)->persistent)
         return was_freed("tern_request_free");
     if (!notice && (*at)->ctx->gone)
         return tern_core_ctx_check((*at)->ctx, "tern_request_free");
     if (notice)
-        tern_op_notice_free(notice);
+        tern_op_notify_request_free(notice);
     else if (is_started(*at))
         return tern_base_fail(TERN_ERR_STATE,
                               "tern_request_free: the request is active; wait for it or cancel it first");
@@ -566,7 +566,7 @@ tern_status tern_request_event(tern_request *request, tern_event *event)
     if (use.status < 0)
         return use.status;
 
-    struct tern_notice *notice = tern_api_notice(request);
+    struct tern_notify_request *notice = tern_api_notify_request(request);
 
     if (!request || !event)
         return tern_api_null("tern_request_event", request ? "event" : "request");
@@ -576,7 +576,7 @@ tern_status tern_request_event(tern_request *request, tern_event *event)
         return was_freed("tern_request_event");
     if (!notice && request->ctx->gone)
         return tern_core_ctx_check(request->ctx, "tern_request_event");
-    if (notice ? !tern_op_notice_event(notice, event) : !tern_op_request_event(request, event))
+    if (notice ? !tern_op_notify_request_event(notice, event) : !tern_op_request_event(request, event))
         return tern_base_fail(TERN_ERR_NOMEM, "tern_request_event: no memory for an event");
     return TERN_OK;
 }

@@ -18,13 +18,13 @@ tern_status tern_api_deserted(const struct tern_match_name *name, const char *wh
 
 /* A handle of the program is the address of a request of a message or, with the lowest bit set, of a notification
  * request. Both objects are aligned to cache lines. */
-static inline tern_request *tern_api_notice_handle(struct tern_notice *notice)
+static inline tern_request *tern_api_notify_handle(struct tern_notify_request *notice)
 {
     return (tern_request *)((uintptr_t)notice | 1);
 }
 
 /* The notification request of a handle; NULL: the handle is NULL or of a request of a message. */
-static inline struct tern_notice *tern_api_notice(const tern_request *handle)
+static inline struct tern_notify_request *tern_api_notify_request(const tern_request *handle)
 {
-    return ((uintptr_t)handle & 1) != 0 ? (struct tern_notice *)((uintptr_t)handle - 1) : NULL;
+    return ((uintptr_t)handle & 1) != 0 ? (struct tern_notify_request *)((uintptr_t)handle - 1) : NULL;
 }

@@ -184,10 +184,12 @@ static inline bool tern_core_ctx_has_outstanding(const struct tern_ctx *ctx)
 }
 
 /* Poll for notifications, and occasionally for everything else; polls counts the calls. Every poll makes progress on
- * outstanding operations, because it may be the last poll before the thread sleeps. */
+ * outstanding operations, and on what a death or another thread has left to do, because it may be the last poll before
+ * the thread sleeps. */
 static inline void tern_core_ctx_poll_notify(struct tern_ctx *ctx, uint32_t *polls)
 {
-    if ((*polls)++ % 8 == 0 || tern_core_message_polls_links || tern_core_ctx_has_outstanding(ctx))
+    if ((*polls)++ % 8 == 0 || tern_core_message_polls_links || tern_core_ctx_has_outstanding(ctx) ||
+        atomic_load_explicit(&ctx->attention, memory_order_relaxed) || tern_core_job_has_deaths())
         tern_core_ctx_progress(ctx);
     tern_core_message_poll_notify();
 }

@@ -60,6 +60,13 @@ static inline void tern_core_job_check_deaths(void)
         tern_core_job_mark_dead(losses);
 }
 
+/* Whether the launcher has reported a death that this rank has not processed yet. */
+static inline bool tern_core_job_has_deaths(void)
+{
+    return TERN_UNLIKELY(atomic_load_explicit(&tern_job.boot.segment->losses, memory_order_relaxed) !=
+                         atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed));
+}
+
 /* The kernel has reported that the rank is gone: wait until the launcher has noticed too (at most three seconds), so
  * that the launcher does not take this rank's next action for the first failure of the job. Keeps the detail of the
  * error. */

@@ -22,12 +22,12 @@
 #define KEPT 4u
 #define REQUESTS 3
 
-static unsigned char       *memory; /* the region: a page between two that are not accessible */
-static struct tern_notice  *request[REQUESTS];
-static struct tern_ctx      ctx;
-static jmp_buf              refused;
-static volatile bool        delivering;
-static const unsigned char *head;
+static unsigned char              *memory; /* the region: a page between two that are not accessible */
+static struct tern_notify_request *request[REQUESTS];
+static struct tern_ctx             ctx;
+static jmp_buf                     refused;
+static volatile bool               delivering;
+static const unsigned char        *head;
 
 static const struct tern_match_name asks[REQUESTS] = {
     { .scope = NAME, .source = 1, .tag = 2 },
@@ -63,7 +63,7 @@ static void make_job(void)
     tern_base_list_push(&tern_job.regions, &region.node);
     tern_op_notify_open();
     for (unsigned i = 0; i < REQUESTS; i++)
-        MUST(tern_op_notice_new(&ctx, &region, asks[i], 1 + i, &request[i]) == TERN_OK);
+        MUST(tern_op_notify_request_new(&ctx, &region, asks[i], 1 + i, &request[i]) == TERN_OK);
 }
 
 /* Make numbers that random input would hardly ever hit likely. */
@@ -112,14 +112,14 @@ static bool deliver_one(int from, bool place, const struct wire_notify *note)
 
 static void check_done(unsigned i)
 {
-    struct tern_notice *it = request[i];
+    struct tern_notify_request *it = request[i];
 
-    if (tern_op_notice_state(it) != TERN_NOTICE_DONE)
+    if (tern_op_notify_request_state(it) != TERN_NOTIFY_REQUEST_DONE)
         return;
     MUST(it->left == 0 && it->source >= 0 && it->source < SERVE_RANKS);
     MUST(asks[i].class & TERN_MATCH_ANY_SOURCE || it->source == asks[i].source);
     MUST(asks[i].class & TERN_MATCH_ANY_TAG || it->tag == asks[i].tag);
-    tern_op_notice_seen(it);
+    tern_op_notify_request_seen(it);
 }
 
 static void one_step(const uint8_t **data, size_t *size)
@@ -131,9 +131,9 @@ static void one_step(const uint8_t **data, size_t *size)
 
     fuzz_take(data, size, &said, sizeof(said));
     if (said.what % 8 == 0)
-        tern_op_notice_start(request[said.who % REQUESTS]);
+        tern_op_notify_request_start(request[said.who % REQUESTS]);
     else if (said.what % 8 == 1)
-        tern_op_notice_cancel(request[said.who % REQUESTS]);
+        tern_op_notify_request_cancel(request[said.who % REQUESTS]);
     else {
         write_head(&note, data, size);
         head = fuzz_copy((const uint8_t *)&note, sizeof(note));
@@ -152,7 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (size > 0)
         one_step(&data, &size);
     for (unsigned i = 0; i < REQUESTS; i++)
-        tern_op_notice_cancel(request[i]);
+        tern_op_notify_request_cancel(request[i]);
     tern_op_notify_forget(NAME);
     return 0;
 }

@@ -35,19 +35,19 @@ struct note {
     unsigned kind; /* of its cell */
 };
 
-static struct tern_link_part      parts[SERVE_RANKS];
-static struct tern_region         region = { .part = parts, .name = NAME };
-static struct tern_ctx            ctx;
-static unsigned char             *around; /* the page that ends with the region */
-static struct tern_boot           boot[2];
-static struct tern_link          *link_of[2]; /* the target, and the peer */
-static struct tern_inject_notify *port;       /* of the peer */
-static struct tern_link_watch    *notes, *news;
-static struct tern_notice        *request;
-static struct tern_nq_claim       place;
-static struct note                second;
-static jmp_buf                    refused;
-static volatile bool              delivering;
+static struct tern_link_part       parts[SERVE_RANKS];
+static struct tern_region          region = { .part = parts, .name = NAME };
+static struct tern_ctx             ctx;
+static unsigned char              *around; /* the page that ends with the region */
+static struct tern_boot            boot[2];
+static struct tern_link           *link_of[2]; /* the target, and the peer */
+static struct tern_inject_notify  *port;       /* of the peer */
+static struct tern_link_watch     *notes, *news;
+static struct tern_notify_request *request;
+static struct tern_nq_claim        place;
+static struct note                 second;
+static jmp_buf                     refused;
+static volatile bool               delivering;
 
 /* A notification that is refused ends the job. Here it ends its delivery. */
 void _Exit(int status)
@@ -157,7 +157,7 @@ static void one_note(const uint8_t **data, size_t *size)
     fuzz_take(data, size, &after, sizeof(after));
     first = take_note(data, size);
     second = take_note(data, size);
-    tern_op_notice_start(request);
+    tern_op_notify_request_start(request);
     MUST(tern_base_nq_reserve(&port->queue, &place));
     place.stamp &= ~((uint64_t)0xff << TERN_NQ_KIND_SHIFT); /* near cells are enough; notify_queue.c tests far cells */
     write_note(&first);
@@ -172,8 +172,8 @@ static void one_note(const uint8_t **data, size_t *size)
     if (inlet->queue.number == number) /* it was refused or left in the queue: skip it */
         tern_base_nq_consume(&inlet->queue, 0);
     MUST(inlet->queue.number == number + 1);
-    if (tern_op_notice_state(request) == TERN_NOTICE_DONE)
-        tern_op_notice_seen(request);
+    if (tern_op_notify_request_state(request) == TERN_NOTIFY_REQUEST_DONE)
+        tern_op_notify_request_seen(request);
     for (unsigned i = 0; i < PAGE - SIZE; i++)
         MUST(around[i] == 0);
 }
@@ -189,10 +189,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!notes)
         make_job();
     fuzz_take(&data, &size, &which, sizeof(which));
-    MUST(tern_op_notice_new(&ctx, &region, asks[which % 2], 1, &request) == TERN_OK);
+    MUST(tern_op_notify_request_new(&ctx, &region, asks[which % 2], 1, &request) == TERN_OK);
     for (int i = 0; i < NOTES && size > 0; i++)
         one_note(&data, &size);
-    tern_op_notice_free(request);
+    tern_op_notify_request_free(request);
     tern_op_notify_forget(NAME);
     return 0;
 }

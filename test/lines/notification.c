@@ -42,17 +42,17 @@ static bool is_in(uintptr_t line, const volatile void *from, size_t len)
     return line + TRACE_LINE > (uintptr_t)from && line < (uintptr_t)from + len;
 }
 
-static enum owner request_of(uintptr_t line, const struct tern_notice *mine)
+static enum owner request_of(uintptr_t line, const struct tern_notify_request *mine)
 {
     if (is_in(line, mine, sizeof(*mine)))
         return REQUEST;
     for (unsigned i = 0; i < made; i++)
-        if (is_in(line, tern_api_notice(requests[i]), sizeof(*mine)))
+        if (is_in(line, tern_api_notify_request(requests[i]), sizeof(*mine)))
             return OTHERS;
     return STATE;
 }
 
-static enum owner owner_of(uintptr_t line, const struct tern_notice *mine)
+static enum owner owner_of(uintptr_t line, const struct tern_notify_request *mine)
 {
     const struct shm_notify_rx *inlet =
         (const struct shm_notify_rx *)(const void *)atomic_load(&tern_core_message_notify_last);
@@ -77,7 +77,7 @@ static enum owner owner_of(uintptr_t line, const struct tern_notice *mine)
 /* How many lines each owner has, printed. */
 static void sort(const struct trace *trace, const tern_request *handle, const char *what, unsigned count[OWNERS])
 {
-    const struct tern_notice *mine = tern_api_notice(handle);
+    const struct tern_notify_request *mine = tern_api_notify_request(handle);
 
     CHECK(trace->lines < TRACE_MOST);
     for (unsigned i = 0; i < trace->lines; i++)

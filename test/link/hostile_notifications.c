@@ -22,10 +22,10 @@
 #define TAG 7u
 
 struct scene {
-    struct rank                r[2];
-    struct tern_inject_notify *port;   /* the inject handle of rank 1 to rank 0 */
-    unsigned char             *memory; /* the region: SIZE bytes between two pages that cannot be touched */
-    struct tern_notice        *request;
+    struct rank                 r[2];
+    struct tern_inject_notify  *port;   /* the inject handle of rank 1 to rank 0 */
+    unsigned char              *memory; /* the region: SIZE bytes between two pages that cannot be touched */
+    struct tern_notify_request *request;
 };
 
 static struct tern_link_part parts[SERVE_RANKS];
@@ -60,8 +60,8 @@ static void scene_set(struct scene *s)
     tern_base_list_push(&tern_job.regions, &region.node);
     EXPECT(tern_core_message_open() == TERN_OK);
     tern_op_notify_open();
-    EXPECT(tern_op_notice_new(&ctx, &region, (struct tern_match_name){ .scope = NAME, .source = 1, .tag = TAG }, 1,
-                              &s->request) == TERN_OK);
+    EXPECT(tern_op_notify_request_new(&ctx, &region, (struct tern_match_name){ .scope = NAME, .source = 1, .tag = TAG },
+                                      1, &s->request) == TERN_OK);
     EXPECT(tern_boot_arena_make(2, 2, &boot->arena, &boot->huge, &boot->segment) == TERN_OK);
     for (int i = 0; i < 2; i++) {
         s->r[i].ops = link_named("shm");
@@ -93,17 +93,17 @@ static bool is_taken(struct scene *s)
     for (int i = 0; i < 4 && !taken; i++) {
         tern_core_message_poll(); /* new senders are detected with messages */
         tern_core_message_poll_notify();
-        taken = tern_op_notice_state(s->request) == TERN_NOTICE_DONE;
+        taken = tern_op_notify_request_state(s->request) == TERN_NOTIFY_REQUEST_DONE;
     }
     if (taken)
-        tern_op_notice_seen(s->request);
+        tern_op_notify_request_seen(s->request);
     return taken;
 }
 
 /* Returns whether the notification is refused. If not, *taken says whether the request has matched it. */
 static bool is_refused(struct scene *s, bool *taken)
 {
-    tern_op_notice_start(s->request);
+    tern_op_notify_request_start(s->request);
     if (setjmp(refused) != 0) {
         delivering = false;
         return true;

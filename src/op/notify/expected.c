@@ -5,7 +5,7 @@
 
 struct tern_notify_expected tern_op_expected;
 
-void tern_op_expected_set(const struct tern_notice *notice, uint64_t first, int from,
+void tern_op_expected_set(const struct tern_notify_request *notice, uint64_t first, int from,
                           const struct tern_notify_part *part)
 {
     unsigned len = (uint8_t)(first >> 40);
@@ -29,12 +29,13 @@ void tern_op_expected_set(const struct tern_notice *notice, uint64_t first, int 
 /* Poll briefly for the expected notification, which would be the last match of the request. The resulting state is
  * written before the notification arrives, because stores between its arrival and the program's response delay the
  * response. */
-static bool expect(struct tern_notice *notice)
+static bool expect(struct tern_notify_request *notice)
 {
     tern_op_match_withdraw(&tern_op_notify_match, &notice->request);
-    tern_op_notice_count(notice, tern_op_expected.want.from, (uint32_t)tern_op_expected.want.first,
-                         tern_op_expected.want.len);
-    atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed); /* only this thread waits for it */
+    tern_op_notify_request_count(notice, tern_op_expected.want.from, (uint32_t)tern_op_expected.want.first,
+                                 tern_op_expected.want.len);
+    atomic_store_explicit(&notice->state, TERN_NOTIFY_REQUEST_IDLE,
+                          memory_order_relaxed); /* only this thread waits for it */
     if (TERN_LIKELY(tern_core_message_expect(&tern_op_expected.want, POLLS))) {
         if (TERN_UNLIKELY(tern_op_expected.want.len == 0))
             notice->bytes = tern_op_expected.want.third;
@@ -43,14 +44,14 @@ static bool expect(struct tern_notice *notice)
         return true;
     }
     notice->left = 1; /* the other fields are reported only when left is 0 */
-    atomic_store_explicit(&notice->state, TERN_NOTICE_STARTED, memory_order_relaxed);
+    atomic_store_explicit(&notice->state, TERN_NOTIFY_REQUEST_STARTED, memory_order_relaxed);
     tern_op_match_post(&tern_op_notify_match, &notice->request); /* it is still the only one */
     return false;
 }
 
 /* If the bias is held, no other thread has ever taken the lock, so this thread may use the guarded state as long as it
  * likes. */
-bool tern_op_expected_wait(struct tern_notice *notice)
+bool tern_op_expected_wait(struct tern_notify_request *notice)
 {
     bool taken = false;
 

@@ -54,7 +54,7 @@ static inline const struct tern_notify_part *local_part_of(uint64_t scope)
 }
 
 /* Complete the events of a request. The caller holds the lock. */
-static inline void end_event(struct tern_notice *notice, tern_status status)
+static inline void end_event(struct tern_notify_request *notice, tern_status status)
 {
     if (TERN_LIKELY(!notice->recorded))
         return;
@@ -63,11 +63,12 @@ static inline void end_event(struct tern_notice *notice, tern_status status)
     notice->recorded = false;
 }
 
-static inline void complete(struct tern_notice *notice)
+static inline void complete(struct tern_notify_request *notice)
 {
     end_event(notice, TERN_OK);
-    /* release: the fields of the last match. Pairs with tern_op_notice_state(). The data of the access came before. */
-    atomic_store_explicit(&notice->state, TERN_NOTICE_DONE, memory_order_release);
+    /* release: the fields of the last match. Pairs with tern_op_notify_request_state(). The data of the access came
+     * before. */
+    atomic_store_explicit(&notice->state, TERN_NOTIFY_REQUEST_DONE, memory_order_release);
 }
 
 /* Store a notification that no request matches. Returns false if the limit is reached. The caller holds the lock. */
@@ -87,9 +88,9 @@ static __attribute__((noinline)) bool store_unexpected(uint64_t scope, uint32_t 
 }
 
 /* Count one more match of a request. Returns whether it was the last one. The caller holds the lock. */
-static inline bool was_last(struct tern_notice *notice, int source, uint32_t tag, uint64_t bytes)
+static inline bool was_last(struct tern_notify_request *notice, int source, uint32_t tag, uint64_t bytes)
 {
-    tern_op_notice_count(notice, source, tag, bytes);
+    tern_op_notify_request_count(notice, source, tag, bytes);
     if (TERN_UNLIKELY(notice->left > 0))
         return false;
     tern_op_match_withdraw(&tern_op_notify_match, &notice->request);
@@ -109,7 +110,7 @@ enum tern_link_delivered tern_op_notify_receive(int from, const unsigned char *h
     unsigned                 kind = (uint8_t)(first >> 32), len = (uint8_t)(first >> 40);
     const struct tern_notify_part *local_part = local_part_of(scope);
     unsigned char                 *to = NULL;
-    struct tern_notice            *notice;
+    struct tern_notify_request    *notice;
     enum tern_link_delivered       took;
     bool                           alone;
 
@@ -124,7 +125,7 @@ enum tern_link_delivered tern_op_notify_receive(int from, const unsigned char *h
         tern_core_message_protocol_error(from, "a notification");
     }
     alone = tern_base_biased_lock(&tern_op_notify_lock);
-    notice = (struct tern_notice *)tern_op_match_find(&tern_op_notify_match, scope, (uint32_t)first, from);
+    notice = (struct tern_notify_request *)tern_op_match_find(&tern_op_notify_match, scope, (uint32_t)first, from);
     if (TERN_LIKELY(notice != NULL) || store_unexpected(scope, (uint32_t)first, from, bytes)) {
         if (to)
             tern_base_nq_copy(to, head + offsetof(struct wire_notify, data), bytes);
@@ -139,18 +140,18 @@ enum tern_link_delivered tern_op_notify_receive(int from, const unsigned char *h
 }
 
 /* Whether the request is in the table of requests. The caller holds the lock. */
-static bool is_posted(const struct tern_notice *notice)
+static bool is_posted(const struct tern_notify_request *notice)
 {
     unsigned state = atomic_load_explicit(&notice->state, memory_order_relaxed);
 
-    return state == TERN_NOTICE_STARTED || state == TERN_NOTICE_HOPELESS;
+    return state == TERN_NOTIFY_REQUEST_STARTED || state == TERN_NOTIFY_REQUEST_HOPELESS;
 }
 
 bool tern_op_notify_find_hopeless(struct tern_ctx *ctx)
 {
     bool alone = tern_base_biased_lock(&tern_op_notify_lock), again = false;
 
-    TERN_LIST_EACH(struct tern_notice, notice, &notices, all) {
+    TERN_LIST_EACH(struct tern_notify_request, notice, &notices, all) {
         int source = tern_op_match_source(&notice->name);
 
         if (notice->ctx != ctx || !is_posted(notice) || !tern_core_team_deserted(notice->team, source))
@@ -160,7 +161,7 @@ bool tern_op_notify_find_hopeless(struct tern_ctx *ctx)
             continue;
         }
         /* relaxed: only the context's thread, which is this one, distinguishes this state from STARTED */
-        atomic_store_explicit(&notice->state, TERN_NOTICE_HOPELESS, memory_order_relaxed);
+        atomic_store_explicit(&notice->state, TERN_NOTIFY_REQUEST_HOPELESS, memory_order_relaxed);
         end_event(notice, TERN_ERR_PEER);
     }
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
@@ -188,8 +189,8 @@ void tern_op_notify_leave(void)
 
     leaving = true;
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
-    TERN_LIST_EACH(struct tern_notice, notice, &notices, all)
-        tern_op_notice_free(notice);
+    TERN_LIST_EACH(struct tern_notify_request, notice, &notices, all)
+        tern_op_notify_request_free(notice);
     tern_core_message_full(TERN_CHANNEL_NOTIFY, false);
 }
 
@@ -213,7 +214,7 @@ void tern_op_notify_forget(uint64_t scope)
 static struct tern_retired freed = TERN_RETIRED_INIT(freed); /* requests */
 
 /* Mark a request as freed. Waits take it for one that is complete, and then report the error. */
-static void invalidate(struct tern_notice *notice)
+static void invalidate(struct tern_notify_request *notice)
 {
     static struct tern_team nobody;
     static struct tern_ctx  none = { .team = &nobody, .outstanding = TERN_LIST_INIT(none.outstanding) };
@@ -222,7 +223,7 @@ static void invalidate(struct tern_notice *notice)
     atomic_store_explicit(&notice->state, TERN_NOTICE_FREED, memory_order_relaxed);
 }
 
-static void retire(struct tern_notice *notice)
+static void retire(struct tern_notify_request *notice)
 {
     invalidate(notice);
     tern_base_list_remove(&notice->all);
@@ -232,21 +233,22 @@ static void retire(struct tern_notice *notice)
 void tern_op_notify_disable(void)
 {
     tern_op_expected.notice = NULL;
-    TERN_LIST_EACH(struct tern_notice, notice, &notices, all)
+    TERN_LIST_EACH(struct tern_notify_request, notice, &notices, all)
         invalidate(notice);
 }
 
-tern_status tern_op_notice_new(struct tern_ctx *ctx, const struct tern_region *region, struct tern_match_name name,
-                               uint32_t count, struct tern_notice **out)
+tern_status tern_op_notify_request_new(struct tern_ctx *ctx, const struct tern_region *region,
+                                       struct tern_match_name name, uint32_t count, struct tern_notify_request **out)
 {
-    struct tern_list   *node = tern_base_retired_reuse(&freed);
-    struct tern_notice *notice = node ? TERN_LIST_ITEM(node, struct tern_notice, all)
-                                      : aligned_alloc(_Alignof(struct tern_notice), sizeof(*notice));
-    bool                alone, bound;
+    struct tern_list           *node = tern_base_retired_reuse(&freed);
+    struct tern_notify_request *notice = node ? TERN_LIST_ITEM(node, struct tern_notify_request, all)
+                                              : aligned_alloc(_Alignof(struct tern_notify_request), sizeof(*notice));
+    bool                        alone, bound;
 
     if (!notice)
         return tern_base_fail(TERN_ERR_NOMEM, "tern_notify_create: no memory for a request");
-    *notice = (struct tern_notice){ .ctx = ctx, .team = region->team, .name = name, .count = count, .source = -1 };
+    *notice =
+        (struct tern_notify_request){ .ctx = ctx, .team = region->team, .name = name, .count = count, .source = -1 };
     tern_base_list_init(&notice->all);
     alone = tern_base_biased_lock(&tern_op_notify_lock);
     bound = tern_op_match_bind(&tern_op_notify_match, &notice->request, name);
@@ -262,15 +264,15 @@ tern_status tern_op_notice_new(struct tern_ctx *ctx, const struct tern_region *r
 }
 
 /* Stop a request. Its events complete with an error. The caller holds the lock. */
-static void stop(struct tern_notice *notice)
+static void stop(struct tern_notify_request *notice)
 {
     if (is_posted(notice))
         tern_op_match_withdraw(&tern_op_notify_match, &notice->request);
     end_event(notice, TERN_ERR_CANCELLED);
-    atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE, memory_order_relaxed);
+    atomic_store_explicit(&notice->state, TERN_NOTIFY_REQUEST_IDLE, memory_order_relaxed);
 }
 
-void tern_op_notice_free(struct tern_notice *notice)
+void tern_op_notify_request_free(struct tern_notify_request *notice)
 {
     bool alone = tern_base_biased_lock(&tern_op_notify_lock);
 
@@ -284,12 +286,12 @@ void tern_op_notice_free(struct tern_notice *notice)
 }
 
 /* Return a request of the context; NULL: it has none. */
-static struct tern_notice *notice_of(const struct tern_ctx *ctx)
+static struct tern_notify_request *notice_of(const struct tern_ctx *ctx)
 {
-    bool                alone = tern_base_biased_lock(&tern_op_notify_lock);
-    struct tern_notice *found = NULL;
+    bool                        alone = tern_base_biased_lock(&tern_op_notify_lock);
+    struct tern_notify_request *found = NULL;
 
-    TERN_LIST_EACH(struct tern_notice, notice, &notices, all)
+    TERN_LIST_EACH(struct tern_notify_request, notice, &notices, all)
         found = notice->ctx == ctx ? notice : found;
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
     return found;
@@ -297,13 +299,13 @@ static struct tern_notice *notice_of(const struct tern_ctx *ctx)
 
 void tern_op_notify_release(const struct tern_ctx *ctx)
 {
-    struct tern_notice *notice;
+    struct tern_notify_request *notice;
 
     while ((notice = notice_of(ctx)))
-        tern_op_notice_free(notice);
+        tern_op_notify_request_free(notice);
 }
 
-bool tern_op_notice_cancel(struct tern_notice *notice)
+bool tern_op_notify_request_cancel(struct tern_notify_request *notice)
 {
     bool alone = tern_base_biased_lock(&tern_op_notify_lock);
     bool started = is_posted(notice);
@@ -315,32 +317,33 @@ bool tern_op_notice_cancel(struct tern_notice *notice)
 }
 
 /* Match stored notifications with a request. Returns their number. The caller holds the lock. */
-static uint32_t match_stored(struct tern_notice *notice)
+static uint32_t match_stored(struct tern_notify_request *notice)
 {
     struct tern_match_arrival *arrival;
     uint32_t                   taken = 0;
 
     for (; notice->left > 0 && (arrival = tern_op_match_oldest(&notice->request)) != NULL; taken++) {
-        tern_op_notice_count(notice, arrival->name.source, (uint32_t)arrival->name.tag, arrival->bytes);
+        tern_op_notify_request_count(notice, arrival->name.source, (uint32_t)arrival->name.tag, arrival->bytes);
         tern_op_match_drop(&tern_op_notify_match, arrival);
     }
     return taken;
 }
 
 /* After a death, let the next progress find out whether the request waits for dead ranks. */
-static inline void check_deaths(const struct tern_notice *notice)
+static inline void check_deaths(const struct tern_notify_request *notice)
 {
     if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
         atomic_store_explicit(&notice->ctx->attention, true, memory_order_relaxed); /* this thread reads it */
 }
 
-bool tern_op_notice_start(struct tern_notice *notice)
+bool tern_op_notify_request_start(struct tern_notify_request *notice)
 {
     bool     alone;
     uint32_t taken;
 
     /* One comparison: neither IDLE nor DONE, that is STARTED, HOPELESS or FREED. */
-    if (TERN_UNLIKELY((atomic_load_explicit(&notice->state, memory_order_relaxed) & ~(unsigned)TERN_NOTICE_DONE) != 0))
+    if (TERN_UNLIKELY(
+            (atomic_load_explicit(&notice->state, memory_order_relaxed) & ~(unsigned)TERN_NOTIFY_REQUEST_DONE) != 0))
         return false;
     alone = tern_base_biased_lock(&tern_op_notify_lock);
     notice->left = notice->count;
@@ -350,7 +353,8 @@ bool tern_op_notice_start(struct tern_notice *notice)
         complete(notice);
     } else {
         tern_op_match_post(&tern_op_notify_match, &notice->request);
-        atomic_store_explicit(&notice->state, TERN_NOTICE_STARTED, memory_order_relaxed); /* the lock orders it */
+        atomic_store_explicit(&notice->state, TERN_NOTIFY_REQUEST_STARTED,
+                              memory_order_relaxed); /* the lock orders it */
     }
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
     if (taken > 0 ||
@@ -360,7 +364,7 @@ bool tern_op_notice_start(struct tern_notice *notice)
     return true;
 }
 
-bool tern_op_notice_peek(struct tern_notice *notice, struct tern_match_name *name, uint64_t *bytes)
+bool tern_op_notify_request_peek(struct tern_notify_request *notice, struct tern_match_name *name, uint64_t *bytes)
 {
     bool                             alone = tern_base_biased_lock(&tern_op_notify_lock);
     const struct tern_match_arrival *arrival = tern_op_match_oldest(&notice->request);
@@ -386,7 +390,7 @@ static void describe_record(const struct tern_op *record, char *text, size_t siz
 
 static const struct tern_op_kind record_kind = { .describe = describe_record };
 
-bool tern_op_notice_event(struct tern_notice *notice, tern_event *event)
+bool tern_op_notify_request_event(struct tern_notify_request *notice, tern_event *event)
 {
     struct tern_op *fresh = tern_core_op_new(notice->ctx, &record_kind, NULL);
     bool            alone;
@@ -413,7 +417,7 @@ bool tern_op_notice_event(struct tern_notice *notice, tern_event *event)
     return true;
 }
 
-void tern_op_notice_describe(const struct tern_notice *notice, char *text, size_t size)
+void tern_op_notify_request_describe(const struct tern_notify_request *notice, char *text, size_t size)
 {
     char source[24] = "any rank", tag[24] = "any tag";
 

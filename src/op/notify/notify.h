@@ -26,22 +26,22 @@
 #include "op/wire.h"
 
 /* States of a request, as core/wait_set.h numbers them. */
-enum tern_notice_state {
-    TERN_NOTICE_IDLE = TERN_WAITABLE_IDLE,
-    TERN_NOTICE_STARTED = TERN_WAITABLE_PENDING,
-    TERN_NOTICE_DONE = TERN_WAITABLE_DONE,
-    TERN_NOTICE_HOPELESS = TERN_WAITABLE_HOPELESS, /* started, but every rank that could notify is dead */
+enum tern_notify_request_state {
+    TERN_NOTIFY_REQUEST_IDLE = TERN_WAITABLE_IDLE,
+    TERN_NOTIFY_REQUEST_STARTED = TERN_WAITABLE_PENDING,
+    TERN_NOTIFY_REQUEST_DONE = TERN_WAITABLE_DONE,
+    TERN_NOTIFY_REQUEST_HOPELESS = TERN_WAITABLE_HOPELESS, /* started, but every rank that could notify is dead */
     TERN_NOTICE_FREED = TERN_WAITABLE_FREED
 };
 
 /* A notification request. Delivering and waiting for a notification touch only its first cache line. */
-struct tern_notice {
+struct tern_notify_request {
     _Alignas(64) struct tern_match_request request; /* must be first */
     uint32_t               left;                    /* number of matches still missing */
-    _Atomic uint16_t       state;                   /* enum tern_notice_state. The delivering thread sets DONE */
-    bool                   recorded;                /* record is valid */
-    uint32_t               tag;                     /* of the last match, like source and bytes */
-    int32_t                source;                  /* rank in the job; -1: none yet */
+    _Atomic uint16_t       state;    /* enum tern_notify_request_state. The delivering thread sets DONE */
+    bool                   recorded; /* record is valid */
+    uint32_t               tag;      /* of the last match, like source and bytes */
+    int32_t                source;   /* rank in the job; -1: none yet */
     uint64_t               bytes;
     struct tern_ctx       *ctx;
     /* Fields that delivery does not touch. */
@@ -51,13 +51,14 @@ struct tern_notice {
     uint32_t               count;
     struct tern_list       all; /* in the list of all requests, or of freed ones */
 };
-_Static_assert(offsetof(struct tern_notice, record) == 64, "delivery touches one cache line");
+_Static_assert(offsetof(struct tern_notify_request, record) == 64, "delivery touches one cache line");
 
 extern struct tern_biased_lock tern_op_notify_lock __attribute__((visibility("hidden")));
 extern struct tern_match       tern_op_notify_match __attribute__((visibility("hidden"))); /* guarded by the lock */
 
 /* Count one more match of a request. The caller holds the lock. */
-static inline void tern_op_notice_count(struct tern_notice *notice, int source, uint32_t tag, uint64_t bytes)
+static inline void tern_op_notify_request_count(struct tern_notify_request *notice, int source, uint32_t tag,
+                                                uint64_t bytes)
 {
     notice->source = source;
     notice->tag = tag;
@@ -82,33 +83,33 @@ void tern_op_notify_forget(uint64_t scope);
 
 /* Notification requests. name.class says what a request matches. The thread of the request's context must make all
  * calls on that request. */
-tern_status tern_op_notice_new(struct tern_ctx *ctx, const struct tern_region *region, struct tern_match_name name,
-                               uint32_t count, struct tern_notice **out);
-void        tern_op_notice_free(struct tern_notice *notice);
-bool        tern_op_notice_start(struct tern_notice *notice);  /* false: already started */
-bool        tern_op_notice_cancel(struct tern_notice *notice); /* false: not started, or done */
+tern_status tern_op_notify_request_new(struct tern_ctx *ctx, const struct tern_region *region,
+                                       struct tern_match_name name, uint32_t count, struct tern_notify_request **out);
+void        tern_op_notify_request_free(struct tern_notify_request *notice);
+bool        tern_op_notify_request_start(struct tern_notify_request *notice);  /* false: already started */
+bool        tern_op_notify_request_cancel(struct tern_notify_request *notice); /* false: not started, or done */
 
-static inline unsigned tern_op_notice_state(const struct tern_notice *notice)
+static inline unsigned tern_op_notify_request_state(const struct tern_notify_request *notice)
 {
     /* acquire: the fields of the last match, and the data of the access. Pairs with complete(). */
     return atomic_load_explicit(&notice->state, memory_order_acquire);
 }
 
 /* Make a completed request idle, after the program has learned of its completion. */
-static inline void tern_op_notice_seen(struct tern_notice *notice)
+static inline void tern_op_notify_request_seen(struct tern_notify_request *notice)
 {
-    atomic_store_explicit(&notice->state, TERN_NOTICE_IDLE,
+    atomic_store_explicit(&notice->state, TERN_NOTIFY_REQUEST_IDLE,
                           memory_order_relaxed); /* relaxed: only the context's thread accesses it now */
 }
 
 /* Return whether the next start would find an unexpected notification, and describe it. */
-bool tern_op_notice_peek(struct tern_notice *notice, struct tern_match_name *name, uint64_t *bytes);
+bool tern_op_notify_request_peek(struct tern_notify_request *notice, struct tern_match_name *name, uint64_t *bytes);
 
 /* Fill an event for a started request. Returns false if there is no memory. */
-bool tern_op_notice_event(struct tern_notice *notice, tern_event *event);
+bool tern_op_notify_request_event(struct tern_notify_request *notice, tern_event *event);
 
 /* Describe the request in words, for reports. */
-void tern_op_notice_describe(const struct tern_notice *notice, char *text, size_t size);
+void tern_op_notify_request_describe(const struct tern_notify_request *notice, char *text, size_t size);
 
 /* ---- outgoing notifications ---- */
 
