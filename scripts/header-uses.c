@@ -85,7 +85,7 @@ tern_status uses_functions(tern_ctx *ctx, tern_region *region, tern_atomic_domai
     tern_status uses_number_##name(tern_ctx *ctx, tern_region *region, tern_atomic_domain *domain)  \
     {                                                                                               \
         tern_status st;                                                                             \
-        type        one = (type)1, before;                                                           \
+        type        one = (type)1, before, expected = (type)0;                                      \
                                                                                                     \
         USE(tern_atomic_put(ctx, domain, region, 0, 0, one));                                       \
         USE(tern_atomic_add(ctx, domain, region, 0, 0, one));                                       \
@@ -104,11 +104,11 @@ tern_status uses_functions(tern_ctx *ctx, tern_region *region, tern_atomic_domai
         USE(tern_atomic_fmult(ctx, domain, region, 0, 0, one, &before));                            \
         USE(tern_atomic_fmin(ctx, domain, region, 0, 0, one, &before));                             \
         USE(tern_atomic_fmax(ctx, domain, region, 0, 0, one, &before));                             \
-        USE(tern_atomic_cas(ctx, domain, region, 0, 0, &before, one));                              \
+        USE(tern_atomic_cas(ctx, domain, region, 0, 0, &expected, one));                              \
         USE(tern_fadd(ctx, region, 0, 0, one, &before));                                            \
         USE(tern_fadd(ctx, region, 0, 0, 1, &before)); /* a constant is converted */                \
         USE(tern_swap(ctx, region, 0, 0, one, &before));                                            \
-        return tern_cas(ctx, region, 0, 0, &before, one);                                           \
+        return tern_cas(ctx, region, 0, 0, &expected, one);                                           \
     }
 
 #define INTEGER(name, type)                                                                          \
