@@ -164,7 +164,11 @@ static void take_option(struct run_config *config, int option, const char *text)
             usage("--on-failure takes abort or return, not '%.100s'", text);
         setenv("TERN_ON_FAILURE", text, 1);
         break;
-    case OPT_CHAOS: setenv("TERN_CHAOS", text, 1); break;
+    case OPT_CHAOS:
+        if (*text == '\0')
+            usage("--chaos takes on, or settings as in TERN_CHAOS such as delay=5, and not an empty value");
+        setenv("TERN_CHAOS", text, 1);
+        break;
     case OPT_VERSION: print_and_exit("ternrun " TERN_VERSION "\n");
     case 'h': print_and_exit(help);
     default: break;
