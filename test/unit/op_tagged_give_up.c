@@ -86,6 +86,7 @@ static int end_scene(void **state)
     if (s.request->op)
         s.request->op->id = 0; /* a receive that has not completed would be reported once more */
     tern_op_tagged_release(&s.ctx);
+    tern_op_tagged_forget_requests(&s.ctx);
     pthread_mutex_destroy(&s.engine.lock);
     return 0;
 }
