@@ -287,8 +287,9 @@ bool tern_core_event_done(const tern_event *event)
     /* acquire: the status, if another thread set it. Pairs with the release in op/notify/notify.c, end_event(). */
     if (!op || __atomic_load_n(&op->done, __ATOMIC_ACQUIRE) || (local && is_source_free(op)))
         return true;
-    if (TERN_UNLIKELY(op->kind->look != NULL))
-        op->done = op->kind->look(op);
+    if (TERN_LIKELY(op->kind->look == NULL))
+        return false;
+    op->done = op->kind->look(op);
     return op->done;
 }
 
