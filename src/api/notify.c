@@ -130,7 +130,7 @@ tern_status tern_notify_probe(tern_request *request, tern_request_info *info)
         return tern_api_null("tern_notify_probe", "request");
     if (!notice)
         return tern_base_fail(TERN_ERR_ARG, "tern_notify_probe: the request is of a message, not of notifications");
-    if (tern_op_notify_request_state(notice) == TERN_NOTICE_FREED)
+    if (tern_op_notify_request_state(notice) == TERN_NOTIFY_REQUEST_FREED)
         return tern_api_freed("tern_notify_probe", "the request");
     tern_core_ctx_poll_notify(notice->ctx, &polls);
     if (!tern_op_notify_request_peek(notice, &name, &bytes))

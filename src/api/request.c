@@ -37,7 +37,7 @@ static __attribute__((cold, noinline)) tern_status was_freed(const char *what)
 /* Whether the handle of a notification request is a copy from before it was freed. */
 static inline bool is_freed(const struct tern_notify_request *notice)
 {
-    return tern_op_notify_request_state(notice) == TERN_NOTICE_FREED;
+    return tern_op_notify_request_state(notice) == TERN_NOTIFY_REQUEST_FREED;
 }
 
 /* A request is not complete. Report it if it never will be, because this process is no rank. */
@@ -205,7 +205,8 @@ static void request_describe(const void *object, char *text, size_t size)
         tern_op_request_describe(handle, text, size);
 }
 
-/* The same for requests that are known to be notification requests, or NULL. */
+/* The same for requests that are known to be notification requests, or NULL; and for requests that are known to be
+ * requests of messages, or NULL. */
 static enum tern_waitable_state notice_state(const void *object)
 {
     const struct tern_notify_request *notice = tern_api_notify_request(*(tern_request *const *)object);
@@ -213,8 +214,21 @@ static enum tern_waitable_state notice_state(const void *object)
     return notice ? tern_op_notify_request_state(notice) : TERN_WAITABLE_IDLE;
 }
 
+static enum tern_waitable_state message_state(const void *object)
+{
+    const struct tern_request *request = *(tern_request *const *)object;
+
+    return request ? tern_op_request_state(request) : TERN_WAITABLE_IDLE;
+}
+
+static inline __attribute__((always_inline)) tern_status message_take(void *object, void *info, const char *what)
+{
+    return take_message(object, info, what);
+}
+
 static tern_status                requests_poll(void *set);
 static tern_status                notices_poll(void *set);
+static tern_status                messages_poll(void *set);
 static const struct tern_waitable requests_kind = { .poll = requests_poll,
                                                     .state = request_state,
                                                     .ctx = request_ctx,
@@ -228,6 +242,12 @@ static const struct tern_waitable notices_kind = { .poll = notices_poll,
                                                    .describe = request_describe,
                                                    .info_size = sizeof(tern_request_info),
                                                    .notify = true };
+static const struct tern_waitable messages_kind = { .poll = messages_poll,
+                                                    .state = message_state,
+                                                    .ctx = request_ctx,
+                                                    .take = message_take,
+                                                    .describe = request_describe,
+                                                    .info_size = sizeof(tern_request_info) };
 
 static tern_status requests_poll(void *set)
 {
@@ -239,16 +259,23 @@ static tern_status notices_poll(void *set)
     return tern_core_wait_set_poll(set, &notices_kind);
 }
 
+static tern_status messages_poll(void *set)
+{
+    return tern_core_wait_set_poll(set, &messages_kind);
+}
+
 /* Choose the table for an array. */
 static inline struct tern_waitables several(tern_request **requests, size_t n, const char *what)
 {
-    struct tern_waitables of = { &requests_kind, requests, n, what };
-    size_t                i = 0;
+    struct tern_waitables of = { &messages_kind, requests, n, what };
+    size_t                notices = 0, messages = 0;
 
-    while (requests && i < n && (!requests[i] || tern_api_notify_request(requests[i])))
-        i++;
-    if (i == n)
-        of.kind = &notices_kind;
+    for (size_t i = 0; requests && i < n; i++) {
+        notices += (uintptr_t)requests[i] & 1;
+        messages += requests[i] && ((uintptr_t)requests[i] & 1) == 0;
+    }
+    if (TERN_UNLIKELY(notices > 0))
+        of.kind = messages > 0 ? &requests_kind : &notices_kind;
     return of;
 }
 
@@ -411,6 +438,9 @@ tern_status tern_request_wait_any(tern_request **requests, size_t n, tern_deadli
 static inline tern_status all(const struct tern_waitables *of, const tern_deadline *deadline, tern_request_info *infos,
                               tern_status *statuses)
 {
+    if (TERN_LIKELY(of->kind == &messages_kind))
+        return infos || statuses ? tern_core_wait_all(of, &messages_kind, deadline, infos, statuses)
+                                 : tern_core_wait_all(of, &messages_kind, deadline, NULL, NULL);
     return of->kind == &notices_kind ? tern_core_wait_all(of, &notices_kind, deadline, infos, statuses)
                                      : tern_core_wait_all(of, &requests_kind, deadline, infos, statuses);
 }

@@ -220,7 +220,7 @@ static void invalidate(struct tern_notify_request *notice)
     static struct tern_ctx  none = { .team = &nobody, .outstanding = TERN_LIST_INIT(none.outstanding) };
 
     notice->ctx = &none;
-    atomic_store_explicit(&notice->state, TERN_NOTICE_FREED, memory_order_relaxed);
+    atomic_store_explicit(&notice->state, TERN_NOTIFY_REQUEST_FREED, memory_order_relaxed);
 }
 
 static void retire(struct tern_notify_request *notice)

@@ -31,7 +31,7 @@ enum tern_notify_request_state {
     TERN_NOTIFY_REQUEST_STARTED = TERN_WAITABLE_PENDING,
     TERN_NOTIFY_REQUEST_DONE = TERN_WAITABLE_DONE,
     TERN_NOTIFY_REQUEST_HOPELESS = TERN_WAITABLE_HOPELESS, /* started, but every rank that could notify is dead */
-    TERN_NOTICE_FREED = TERN_WAITABLE_FREED
+    TERN_NOTIFY_REQUEST_FREED = TERN_WAITABLE_FREED
 };
 
 /* A notification request. Delivering and waiting for a notification touch only its first cache line. */
