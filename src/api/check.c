@@ -162,11 +162,16 @@ tern_status tern_api_opts(const tern_ctx *ctx, const tern_opts *opts, unsigned a
     tern_status            st;
 
     out->what = what;
-    if (!(out->opts = opts = opts ? TERN_API_SIZED(tern_opts, opts, &out->copy, what) : &none))
+    if (TERN_LIKELY(!opts)) {
+        out->opts = &none;
+        return allowed & TERN_API_ACC ? refuse("opts->acc", "is NULL; it says what to compute", what) : TERN_OK;
+    }
+    if (!(out->opts = opts = TERN_API_SIZED(tern_opts, opts, &out->copy, what)))
         return TERN_ERR_ARG;
     if (opts->call)
         out->what = what = opts->call;
-    if (TERN_UNLIKELY((opts->flags & ~(TERN_IMMEDIATE | TERN_WANT_EVENT)) || opts->signal || opts->acc || allowed) &&
+    if (TERN_UNLIKELY((opts->flags & ~(TERN_IMMEDIATE | TERN_WANT_EVENT)) || opts->signal || opts->acc ||
+                      (allowed & TERN_API_ACC)) &&
         (st = check_allowed(opts, allowed, what)) < 0)
         return st;
     if ((opts->flags & TERN_COUNT_BYTES) && !opts->counter)

@@ -98,21 +98,34 @@ static __attribute__((noinline)) tern_status check_overlap(const struct tern_api
     return TERN_OK;
 }
 
-tern_status tern_api_shape_go(const struct tern_api_call *c, struct tern_shape *shape)
+/* Run an operation on no bytes, which may still have to notify, or to update a signal or a counter. */
+static __attribute__((cold, noinline)) tern_status go_empty(const struct tern_api_call *c,
+                                                            const struct tern_shape    *shape)
 {
     struct tern_xfer           none = { .part = shape->part };
     const struct tern_api_opts o = { .opts = c->opts, .what = c->what };
-    struct tern_op_atomic      word;
-    tern_status                st;
+
+    return c->opts->signal ? tern_api_put_signal(c->ctx, c->region, c->rank, &none, &o)
+                           : tern_op_contig(c->ctx, &none, c->opts, c->what);
+}
+
+/* Run a put that a signal follows. */
+static __attribute__((noinline)) tern_status go_signal(const struct tern_api_call *c, struct tern_shape *shape)
+{
+    struct tern_op_atomic word;
+    tern_status           st = tern_api_signal(c->ctx, c->rank, c->opts->signal, c->what, &word);
+
+    return st < 0 ? st : tern_op_shape_signal(c->ctx, shape, &word, c->opts, c->what);
+}
+
+tern_status tern_api_shape_go(const struct tern_api_call *c, struct tern_shape *shape)
+{
+    tern_status st;
 
     if ((c->opts->flags & TERN_NOTIFY) && !tern_api_notifies(shape->part, c->rank, c->what))
         return TERN_ERR_RANGE;
-    if (shape->total == 0) /* it may still have to notify, or to update a signal or a counter */
-        return c->opts->signal ? tern_api_put_signal(c->ctx, c->region, c->rank, &none, &o)
-                               : tern_op_contig(c->ctx, &none, c->opts, c->what);
-    shape->signal = c->opts->signal ? &word : NULL;
-    if (shape->signal && (st = tern_api_signal(c->ctx, c->rank, c->opts->signal, c->what, &word)) < 0)
-        return st;
+    if (TERN_UNLIKELY(shape->total == 0))
+        return go_empty(c, shape);
     if (TERN_BASE_DEBUG && (st = check_overlap(c, shape)) < 0)
         return st;
     if (c->adds && (st = tern_api_acc_check(c, shape)) < 0)
@@ -120,6 +133,8 @@ tern_status tern_api_shape_go(const struct tern_api_call *c, struct tern_shape *
     shape->get = !c->adds && c->get;
     if ((shape->accumulates = c->adds))
         shape->acc = c->sum;
+    if (TERN_UNLIKELY(c->opts->signal != NULL))
+        return go_signal(c, shape);
     return tern_op_shape(c->ctx, shape, c->opts, c->what);
 }
 
@@ -201,15 +216,26 @@ static tern_status check_extents(const struct tern_api_call *c, const tern_vecto
     return TERN_OK;
 }
 
+/* The description is of another version of Tern. */
+static __attribute__((cold, noinline)) tern_status vector_of_version(const struct tern_api_call *c,
+                                                                     const tern_vector          *v)
+{
+    tern_vector copy;
+
+    v = TERN_API_SIZED(tern_vector, v, &copy, c->what);
+    return v ? tern_api_vector(c, v) : TERN_ERR_ARG;
+}
+
 tern_status tern_api_vector(const struct tern_api_call *c, const tern_vector *v)
 {
-    tern_vector       copy;
     struct tern_shape shape; /* not zeroed, because that takes longer than a short list */
     uint64_t          near, far;
     tern_status       st = check_target(c, v, "vector", &shape);
 
-    if (st < 0 || !(v = TERN_API_SIZED(tern_vector, v, &copy, c->what)))
-        return st < 0 ? st : TERN_ERR_ARG;
+    if (st < 0)
+        return st;
+    if (TERN_UNLIKELY(v->size != sizeof(*v)))
+        return vector_of_version(c, v);
     if (!v->local && v->local_count > 0)
         return list_is_null(c, "local", "local_count", v->local_count);
     if (!v->remote && v->remote_count > 0)
@@ -273,15 +299,26 @@ static tern_status check_indexed(const struct tern_api_call *c, const tern_index
     return TERN_OK;
 }
 
+/* The description is of another version of Tern. */
+static __attribute__((cold, noinline)) tern_status indexed_of_version(const struct tern_api_call *c,
+                                                                      const tern_indexed         *x)
+{
+    tern_indexed copy;
+
+    x = TERN_API_SIZED(tern_indexed, x, &copy, c->what);
+    return x ? tern_api_indexed(c, x) : TERN_ERR_ARG;
+}
+
 tern_status tern_api_indexed(const struct tern_api_call *c, const tern_indexed *x)
 {
-    tern_indexed      copy;
     struct tern_shape shape; /* not zeroed, because that takes longer than a short list */
     uint64_t          near, far;
     tern_status       st = check_target(c, x, "indexed", &shape);
 
-    if (st < 0 || !(x = TERN_API_SIZED(tern_indexed, x, &copy, c->what)))
-        return st < 0 ? st : TERN_ERR_ARG;
+    if (st < 0)
+        return st;
+    if (TERN_UNLIKELY(x->size != sizeof(*x)))
+        return indexed_of_version(c, x);
     if (__builtin_mul_overflow(x->local_count, x->local_len, &near) ||
         __builtin_mul_overflow(x->remote_count, x->remote_len, &far))
         return too_much(c);
@@ -351,16 +388,27 @@ static tern_status check_strided(const struct tern_api_call *c, const tern_strid
     return TERN_OK;
 }
 
+/* The description is of another version of Tern. */
+static __attribute__((cold, noinline)) tern_status strided_of_version(const struct tern_api_call *c,
+                                                                      const tern_strided         *s)
+{
+    tern_strided copy;
+
+    s = TERN_API_SIZED(tern_strided, s, &copy, c->what);
+    return s ? tern_api_strided(c, s) : TERN_ERR_ARG;
+}
+
 tern_status tern_api_strided(const struct tern_api_call *c, const tern_strided *s)
 {
-    tern_strided             copy;
     struct tern_shape        shape; /* without layouts: op creates them where it needs them */
     struct tern_stride       stride;
     struct tern_stride_input in;
     tern_status              st = check_target(c, s, "strided", &shape);
 
-    if (st < 0 || !(s = TERN_API_SIZED(tern_strided, s, &copy, c->what)))
-        return st < 0 ? st : TERN_ERR_ARG;
+    if (st < 0)
+        return st;
+    if (TERN_UNLIKELY(s->size != sizeof(*s)))
+        return strided_of_version(c, s);
     if (s->dims > TERN_STRIDED_DIMS)
         return tern_base_fail(TERN_ERR_ARG, "%s: dims is %u; a box has at most %d dimensions", c->what, s->dims,
                               TERN_STRIDED_DIMS);

@@ -298,13 +298,24 @@ static const struct tern_multi_method *choose(struct tern_shape *shape)
 
 tern_status tern_op_shape(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *call)
 {
+    shape->signal = NULL;
     if (TERN_UNLIKELY(!is_direct(shape->part) || (opts->flags & TERN_NOTIFY) || tern_op_is_parked(opts) ||
-                      (shape->signal && !is_direct(shape->signal->part)) ||
                       tern_core_ctx_must_follow(ctx, shape->part->rank)))
         return multi_go(ctx, shape, choose(shape), opts, call);
     do_direct(shape);
-    if (shape->signal)
-        tern_op_signal_now(shape->signal);
+    tern_op_no_events(opts);
+    return TERN_OK;
+}
+
+tern_status tern_op_shape_signal(struct tern_ctx *ctx, struct tern_shape *shape, const struct tern_op_atomic *signal,
+                                 const tern_opts *opts, const char *call)
+{
+    shape->signal = signal;
+    if (!is_direct(shape->part) || !is_direct(signal->part) || tern_op_is_parked(opts) ||
+        tern_core_ctx_must_follow(ctx, shape->part->rank))
+        return multi_go(ctx, shape, choose(shape), opts, call);
+    do_direct(shape);
+    tern_op_signal_now(signal);
     tern_op_no_events(opts);
     return TERN_OK;
 }

@@ -35,6 +35,10 @@ struct tern_shape {
 /* Start the transfer, or run it (TERN_OP_BLOCKING), as opts says. call names the public call. */
 tern_status tern_op_shape(struct tern_ctx *ctx, struct tern_shape *shape, const tern_opts *opts, const char *call);
 
+/* The same for a put that a signal follows. The caller has checked the signal. */
+tern_status tern_op_shape_signal(struct tern_ctx *ctx, struct tern_shape *shape, const struct tern_op_atomic *signal,
+                                 const tern_opts *opts, const char *call);
+
 /* Fill in the layouts of a strided shape. `local_dim` and `remote_dim` are storage for as many dimensions as the stride
  * has. A shape that lists describe already has its layouts, and is not changed. */
 void tern_op_shape_layouts(struct tern_shape *shape, struct tern_layout_dim *local_dim,
