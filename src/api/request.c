@@ -80,23 +80,6 @@ static inline bool is_started(const tern_request *handle)
     return state_of(handle) != TERN_WAITABLE_IDLE;
 }
 
-__attribute__((cold)) tern_status tern_api_send_refused(tern_status st, const struct tern_request *request,
-                                                        const char *what)
-{
-    if (st == TERN_ERR_PEER)
-        tern_base_fail(st, "%s: rank %d of the job is gone", what, request->source);
-    else if (st == TERN_ERR_NOMEM)
-        tern_base_fail(st, "%s: out of memory for another message that waits for its receiver", what);
-    return st;
-}
-
-__attribute__((cold)) tern_status tern_api_deserted(const struct tern_match_name *name, const char *what)
-{
-    if (tern_op_match_any_source(name))
-        return tern_base_fail(TERN_ERR_PEER, "%s: all other ranks, which could send, are gone", what);
-    return tern_base_fail(TERN_ERR_PEER, "%s: rank %d of the job, which was to send, is gone", what, name->source);
-}
-
 static __attribute__((cold, noinline)) void tell_failure(const struct tern_request *request, const char *what)
 {
     struct tern_match_name name = tern_op_request_name(request);

@@ -40,6 +40,23 @@ static __attribute__((cold, noinline)) tern_status is_null(const tern_ctx *ctx, 
     return tern_api_null(what, "out");
 }
 
+__attribute__((cold)) tern_status tern_api_send_refused(tern_status st, const struct tern_request *request,
+                                                        const char *what)
+{
+    if (st == TERN_ERR_PEER)
+        tern_base_fail(st, "%s: rank %d of the job is gone", what, request->source);
+    else if (st == TERN_ERR_NOMEM)
+        tern_base_fail(st, "%s: out of memory for another message that waits for its receiver", what);
+    return st;
+}
+
+__attribute__((cold)) tern_status tern_api_deserted(const struct tern_match_name *name, const char *what)
+{
+    if (tern_op_match_any_source(name))
+        return tern_base_fail(TERN_ERR_PEER, "%s: all other ranks, which could send, are gone", what);
+    return tern_base_fail(TERN_ERR_PEER, "%s: rank %d of the job, which was to send, is gone", what, name->source);
+}
+
 /* ---- sends ---- */
 
 /* The arguments of a send. */
