@@ -109,6 +109,7 @@ const void *tern_api_resize(const void *in, void *copy, size_t size, const char 
         }
     memset(copy, 0, size);
     memcpy(copy, in, given < size ? given : size);
+    *(uint32_t *)copy = (uint32_t)size;
     return copy;
 }
 

@@ -204,7 +204,7 @@ static enum tern_waitable_state message_state(const void *object)
     return request ? tern_op_request_state(request) : TERN_WAITABLE_IDLE;
 }
 
-static inline __attribute__((always_inline)) tern_status message_take(void *object, void *info, const char *what)
+static inline tern_status message_take(void *object, void *info, const char *what)
 {
     return take_message(object, info, what);
 }
