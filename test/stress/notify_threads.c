@@ -106,7 +106,8 @@ static void send_one(tern_ctx *ctx, const struct next *next, size_t len, unsigne
         OK(tern_put_notify(ctx, region, next->to, place, data, len, next->tag));
 #ifdef __SANITIZE_THREAD__
     /* The next put of a relaxed context may write the same bytes, which all puts of the test fill with zeros, while a
-     * receiver copies the inline payload of this one: a race of the program, which the thread sanitizer would report. */
+     * receiver copies the inline payload of this one. This is a race of the program, which the thread sanitizer would
+     * report. */
     if (form == 2)
         OK(tern_quiet(ctx));
 #endif
