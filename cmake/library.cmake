@@ -28,7 +28,7 @@ if(tern_fabric_abi)
         COMPILE_DEFINITIONS "TERN_FABRIC_ABI=\"${tern_fabric_abi}\"")
     set_source_files_properties(${PROJECT_SOURCE_DIR}/src/link/registry.c PROPERTIES COMPILE_DEFINITIONS TERN_WITH_OFI)
 else()
-    list(FILTER base_sources EXCLUDE REGEX "/boot/fabric\\.c$")
+    list(FILTER base_sources EXCLUDE REGEX "/boot/fabric(_load)?\\.c$")
     list(FILTER upper_sources EXCLUDE REGEX "/link/ofi/")
 endif()
 

@@ -22,7 +22,9 @@
 #include <tern/acc.h>
 #include <tern/mutex.h>
 #include <tern/sync.h>
+#include <tern/wait.h>
 #include <tern/am.h>
+#include <tern/am_client.h>
 #include <tern/request.h>
 #include <tern/notify.h>
 #include <tern/signal.h>

@@ -47,6 +47,39 @@ static void survive(tern_region *region, int rank, const void *data, size_t len)
         printf("rank %d has died: %s\n", rank, tern_error_detail());
 }
 
+/* tern_node_count, tern_node_of, tern_node_index, tern_node_size, tern_node_rank: Print which ranks each node has. */
+static void print_nodes(void)
+{
+    for (int node = 0; node < tern_node_count(); node++)
+        for (int i = 0; i < tern_node_size(node); i++)
+            printf("rank %d is number %d on node %d\n", tern_node_rank(node, i), i, node);
+    printf("this is number %d on node %d\n", tern_node_index(tern_rank()), tern_node_of(tern_rank()));
+}
+
+/* tern_init, tern_finalize: Use Tern in a library. The program and other libraries may do the same. */
+static void library(void)
+{
+    CHECK(tern_init()); /* joins the job, unless another part of the program has done so */
+    CHECK(tern_barrier(TERN_WORLD));
+    CHECK(tern_finalize()); /* leaves the job, unless another part of the program uses it */
+}
+
+/* tern_exit: End the job when the first rank has found what all ranks search for. */
+static void found(int64_t result)
+{
+    printf("rank %d has found %lld\n", tern_rank(), (long long)result);
+    tern_exit(EXIT_SUCCESS);
+}
+
+/* tern_on_idle, tern_on_idle_remove: Let another library move while Tern waits. With MPI, the function move calls
+ * MPI_Iprobe on a communicator of its own. */
+static void with_another_library(void (*move)(void *arg), void *library)
+{
+    CHECK(tern_on_idle(move, library));
+    CHECK(tern_barrier(TERN_WORLD));
+    CHECK(tern_on_idle_remove(move, library));
+}
+
 /* tern_team, tern_team_node, tern_team_rank, tern_team_size, tern_team_translate: Find the first rank of this node, and
  * its rank in the job. */
 static int first_of_node(void)
@@ -102,6 +135,65 @@ static void wait_for_ten(int *counted)
         printf("only %d arrived\n", *counted);
 }
 
+/* tern_word, TERN_WORD, tern_word_wait: Wait until another rank has put a flag behind its data. */
+static void wait_for_flag(const uint32_t *flag)
+{
+    tern_word word = TERN_WORD(flag, TERN_EQ, 1);
+
+    CHECK(tern_word_wait(TERN_WORLD, &word, TERN_FOREVER));
+}
+
+/* tern_word_wait_any, tern_word_wait_all: Wait for the first of two counters to reach 10, and then for both. */
+static size_t wait_for_counters(const int64_t *first, const int64_t *second)
+{
+    tern_word words[] = { TERN_WORD(first, TERN_GE, 10), TERN_WORD(second, TERN_GE, 10) };
+    size_t    index;
+
+    CHECK(tern_word_wait_any(TERN_WORLD, words, 2, TERN_FOREVER, &index));
+    CHECK(tern_word_wait_all(TERN_WORLD, words, 2, TERN_FOREVER));
+    return index;
+}
+
+/* tern_word_wait_some: Wait until at least one of 16 flags is set, and list all that are set. */
+static void list_flags(const uint8_t flags[16])
+{
+    tern_word words[16];
+    size_t    count, indices[16];
+
+    for (int i = 0; i < 16; i++)
+        words[i] = TERN_WORD(&flags[i], TERN_NE, 0);
+    CHECK(tern_word_wait_some(TERN_WORLD, words, 16, TERN_FOREVER, &count, indices));
+    for (size_t i = 0; i < count; i++)
+        printf("flag %zu is set\n", indices[i]);
+}
+
+/* tern_idle, TERN_IDLE, TERN_IDLE_INIT, tern_idle_step: Wait until two words of memory are equal. */
+static void wait_until_equal(const volatile uint64_t *a, const volatile uint64_t *b)
+{
+    tern_idle idle = TERN_IDLE(.name = "equal words");
+
+    while (*a != *b)
+        CHECK(tern_idle_step(TERN_WORLD, &idle));
+}
+
+/* tern_progress_wait: Serve requests of other ranks, by handlers, until one of them says stop. */
+static void serve(const volatile bool *stop)
+{
+    while (!*stop)
+        CHECK(tern_progress_wait(TERN_WORLD, TERN_FOREVER));
+}
+
+/* tern_wake: Store a value through an address, and wake the rank that waits for it. */
+static void store_and_wake(tern_region *region, int rank)
+{
+    uint64_t *word = (uint64_t *)(void *)tern_direct(TERN_WORLD, region, rank, 0, sizeof(*word));
+
+    if (word != NULL) {
+        __atomic_store_n(word, 1, __ATOMIC_RELEASE);
+        CHECK(tern_wake(TERN_WORLD, rank));
+    }
+}
+
 /* ---- regions ---- */
 
 /* tern_memory, tern_region_opts, TERN_REGION_OPTS: Keep the parts of a region in the files /tmp/parts.0, /tmp/parts.1
@@ -113,6 +205,41 @@ static tern_region *in_files(void)
 
     CHECK(tern_region_create(TERN_WORLD, 1 << 20, &opts, &region));
     return region;
+}
+
+/* tern_region_opts, tern_region_grow: A heap with parts of different sizes, which grows up to 1 GiB at each rank. */
+static tern_region *growing_heap(uint64_t mine, uint64_t more)
+{
+    tern_region_opts opts = TERN_REGION_OPTS(.each = 1, .reserve = 1 << 30);
+    tern_region     *heap;
+
+    CHECK(tern_region_create(TERN_WORLD, mine, &opts, &heap)); /* mine may be 0 */
+    CHECK(tern_region_grow(heap, mine + more));                /* addresses and contents stay */
+    return heap;
+}
+
+/* tern_region_adopt: Let other ranks put to a static variable, as fast as to allocated memory. */
+static double field[4096];
+
+static tern_region *share_field(void)
+{
+    tern_region *region;
+
+    CHECK(tern_region_adopt(TERN_WORLD, field, sizeof(field), &region)); /* before threads are started */
+    CHECK(tern_put(TERN_WORLD, region, (tern_rank() + 1) % tern_size(), 0, &field[1], sizeof(field[1])));
+    return region;
+}
+
+/* tern_region_open, tern_region_attach, tern_region_detach: Let others put to a buffer that only this rank knows, and
+ * that they address by its address. */
+static void receive_into(tern_region *dynamic, double *buffer, size_t n, int source)
+{
+    uint64_t address = (uint64_t)(uintptr_t)buffer;
+
+    CHECK(tern_region_attach(dynamic, buffer, n * sizeof(*buffer))); /* dynamic: of tern_region_open(TERN_WORLD, ...) */
+    CHECK(tern_send(TERN_WORLD, source, 1, &address, sizeof(address)));
+    CHECK(tern_recv(TERN_WORLD, source, 2, NULL, 0, NULL)); /* the source has put to (dynamic, address) */
+    CHECK(tern_region_detach(dynamic, buffer));
 }
 
 /* tern_region_find, tern_region_size, tern_region_path: Put to an address in the address space of another rank. */
@@ -153,6 +280,50 @@ static void fetch_all(tern_region *region, char *blocks, size_t len)
     for (int rank = 0; rank < tern_size(); rank++)
         CHECK(tern_get_nbi(TERN_WORLD, region, rank, 0, blocks + (size_t)rank * len, len));
     CHECK(tern_quiet(TERN_WORLD));
+}
+
+/* TERN_SHARED: Create a context that all threads of the program use. */
+static tern_ctx *shared_context(void)
+{
+    tern_ctx *ctx;
+
+    CHECK(tern_ctx_create(tern_team_world(), TERN_RELAXED | TERN_SHARED, &ctx));
+    return ctx; /* every thread may put, get, send and wait on it at any time */
+}
+
+/* tern_quiet_rank: Make sure that a rank has its data before it is told, while puts to other ranks go on. */
+static void tell_one(tern_ctx *ctx, tern_region *region, const char *blocks, size_t len, int first)
+{
+    for (int rank = 0; rank < tern_size(); rank++)
+        CHECK(tern_put_nbi(ctx, region, rank, 0, blocks + (size_t)rank * len, len));
+    CHECK(tern_quiet_rank(ctx, first));
+    CHECK(tern_send(ctx, first, 1, "ready", 5));
+}
+
+/* tern_quiet_nb, tern_event_peek: Send the puts of one phase, and begin the next phase before they are complete. */
+static void next_phase(tern_ctx *ctx, tern_region *region, int rank, const double *old, const double *new, size_t len)
+{
+    tern_event phase;
+
+    CHECK(tern_put_nbi(ctx, region, rank, 0, old, len));
+    CHECK(tern_quiet_nb(ctx, &phase));
+    CHECK(tern_put_nbi(ctx, region, rank, len, new, len)); /* not part of the phase */
+    while (tern_event_peek(&phase) == TERN_PENDING) {      /* runs no handlers */
+        compute();
+        CHECK(tern_progress(ctx));
+    }
+}
+
+/* tern_quiet_local: Fill a buffer again as soon as its contents have left. */
+static void stream(tern_ctx *ctx, tern_region *region, int rank, double *buffer, size_t n)
+{
+    for (uint64_t block = 0; block < 100; block++) {
+        for (size_t i = 0; i < n; i++)
+            buffer[i] = (double)block;
+        CHECK(tern_put_nbi(ctx, region, rank, block * n * sizeof(*buffer), buffer, n * sizeof(*buffer)));
+        CHECK(tern_quiet_local(ctx));
+    }
+    CHECK(tern_quiet(ctx));
 }
 
 /* tern_put_with, tern_opts, TERN_OPTS, TERN_IMMEDIATE: Put only if there is room now, and learn when the source may be
@@ -384,415 +555,6 @@ static void some_messages(tern_request **requests, size_t n)
             printf("request %zu received %llu bytes\n", indices[i], (unsigned long long)infos[i].len);
         missing -= count;
     }
-}
-
-/* ---- notified access and signals ---- */
-
-/* tern_notify_create, tern_request_start, tern_request_wait, tern_request_free, tern_put_notify, tern_request: Wait for
- * a block from the left neighbour, while this rank sends one to the right. */
-static void shift(tern_region *region, int left, int right, const void *block, size_t len)
-{
-    tern_request     *arrived;
-    tern_request_info info;
-
-    CHECK(tern_notify_create(TERN_WORLD, region, left, 7, 1, &arrived)); /* one notification with tag 7 */
-    CHECK(tern_request_start(arrived));
-    CHECK(tern_put_notify(TERN_WORLD, region, right, 0, block, len, 7));
-    CHECK(tern_request_wait(&arrived, TERN_FOREVER, &info));
-    printf("rank %d put %llu bytes\n", info.source, (unsigned long long)info.len);
-    CHECK(tern_request_free(&arrived));
-}
-
-/* tern_notify, tern_get_notify, tern_get_notify_nbi: Fetch data, and tell its owner that it may be overwritten. */
-static void consume(tern_region *region, int rank, void *dst, size_t len)
-{
-    CHECK(tern_get_notify(TERN_WORLD, region, rank, 0, dst, len, 1));
-    CHECK(tern_get_notify_nbi(TERN_WORLD, region, rank, len, dst, len, 2));
-    CHECK(tern_quiet(TERN_WORLD));
-    CHECK(tern_notify(TERN_WORLD, region, rank, 3)); /* no data: everything has been fetched */
-}
-
-/* tern_put_notify_nb, tern_get_notify_nb, TERN_NOTIFY: Start notified accesses, with events. A notified access of any
- * other kind is a call with options. */
-static void notified_nb(tern_region *region, int rank, void *buffer, size_t len, const tern_strided *block)
-{
-    tern_event events[3];
-    tern_opts  opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = 9, .event = &events[2]);
-
-    CHECK(tern_put_notify_nb(TERN_WORLD, region, rank, 0, buffer, len, 7, &events[0]));
-    CHECK(tern_get_notify_nb(TERN_WORLD, region, rank, len, buffer, len, 8, &events[1]));
-    CHECK(tern_put_strided_with(TERN_WORLD, region, rank, block, &opts));
-    CHECK(tern_event_wait_all(events, 3, TERN_FOREVER));
-}
-
-/* tern_notify_probe: Look for a notification without taking it. */
-static bool has_arrived(tern_request *request)
-{
-    tern_request_info info;
-
-    return tern_notify_probe(request, &info) == TERN_OK && info.len > 0;
-}
-
-/* tern_signal, TERN_SIGNAL, tern_signal_op, tern_put_signal: Put a block, and add 1 to a word of the target. */
-static void put_and_count(tern_region *region, int rank, uint64_t word, const void *block, size_t len)
-{
-    tern_signal signal = TERN_SIGNAL(.op = TERN_SIGNAL_ADD, .region = region, .offset = word, .value = 1);
-
-    CHECK(tern_put_signal(TERN_WORLD, region, rank, 0, block, len, &signal));
-}
-
-/* tern_signal_wait, tern_signal_test, tern_signal_event, tern_compare: Wait until four puts with signal have arrived.
- * */
-static void four_arrived(tern_region *region, uint64_t word, tern_event *event)
-{
-    uint64_t seen;
-
-    if (tern_signal_test(TERN_WORLD, region, word, TERN_GE, 4, &seen) == TERN_PENDING)
-        CHECK(tern_signal_wait(TERN_WORLD, region, word, TERN_GE, 4, TERN_FOREVER, &seen));
-    CHECK(tern_signal_event(TERN_WORLD, region, word, TERN_GE, 8, event)); /* for the next four */
-}
-
-/* ---- counters ---- */
-
-/* tern_counter_create, tern_counter_set, tern_counter_add, tern_counter_event, tern_counter_cancel: Start a put when
- * the counter reaches 2, and wait for it. */
-static void triggered(tern_region *region, int rank, const void *src, size_t len)
-{
-    tern_counter *ready;
-    tern_event    event;
-    tern_opts     opts = TERN_OPTS_INIT;
-    size_t        cancelled;
-
-    CHECK(tern_counter_create(TERN_WORLD, &ready));
-    opts.when = ready;
-    opts.threshold = 2;
-    opts.event = &event;
-    CHECK(tern_put_with(TERN_WORLD, region, rank, 0, src, len, &opts));
-    CHECK(tern_counter_set(ready, 1));
-    CHECK(tern_counter_add(ready, 1)); /* the put starts */
-    CHECK(tern_event_wait(&event, TERN_FOREVER));
-    CHECK(tern_counter_event(ready, 3, &event));   /* an event for a later threshold */
-    CHECK(tern_counter_cancel(ready, &cancelled)); /* operations that still wait: none */
-    CHECK(tern_counter_free(ready));
-}
-
-/* tern_counter_add_with, tern_triggered_cancel: Let one counter advance another, unless it is cancelled first. */
-static void chain(tern_counter *first, tern_counter *second)
-{
-    tern_event event;
-    tern_opts  opts = TERN_OPTS(.when = first, .threshold = 10, .event = &event);
-
-    CHECK(tern_counter_add_with(second, 1, &opts));
-    if (tern_triggered_cancel(&event) == TERN_ERR_STATE)
-        printf("the first counter has already reached 10\n");
-}
-
-/* ---- atomic operations, accumulates, mutexes ---- */
-
-/* tern_atomic_add, tern_atomic_put, tern_atomic_fadd, tern_atomic_get, tern_atomic_domain_create, tern_atomic_op:
- * Count in a domain of 64-bit integers. */
-static uint64_t count(tern_region *region)
-{
-    tern_atomic_domain *domain;
-    uint64_t            before;
-
-    CHECK(tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, TERN_ATOMIC_ADD | TERN_ATOMIC_FADD, 0, &domain));
-    CHECK(tern_atomic_add(TERN_WORLD, domain, region, 0, 0, (uint64_t)1));
-    CHECK(tern_atomic_fadd(TERN_WORLD, domain, region, 0, 0, 1, &before));
-    CHECK(tern_atomic_domain_free(domain));
-    return before;
-}
-
-/* tern_atomic_cas: Raise a shared maximum. */
-static void raise_maximum(tern_atomic_domain *domain, tern_region *region, int64_t mine)
-{
-    int64_t seen = 0;
-
-    while (seen < mine) {
-        int64_t expected = seen;
-
-        CHECK(tern_atomic_cas(TERN_WORLD, domain, region, 0, 0, &seen, mine));
-        if (seen == expected)
-            break; /* the value was as expected, and is now mine */
-    }
-}
-
-/* tern_fadd, tern_swap, tern_cas: Take tickets without a domain. */
-static uint64_t ticket(tern_region *region)
-{
-    uint64_t mine, previous, expected = 0;
-
-    CHECK(tern_fadd(TERN_WORLD, region, 0, 0, 1, &mine));
-    CHECK(tern_swap(TERN_WORLD, region, 0, 8, mine, &previous));
-    CHECK(tern_cas(TERN_WORLD, region, 0, 16, &expected, mine)); /* expected is 0 if this rank was the first */
-    return mine;
-}
-
-/* tern_atomic_args, TERN_ATOMIC_ARGS, tern_atomic, tern_atomic_nb, tern_atomic_nbi, tern_atomic_with, TERN_RELEASE:
- * Describe an operation, and execute it in several ways. */
-static void atomics(tern_atomic_domain *domain, tern_region *region, int rank)
-{
-    uint64_t         one = 1, before;
-    tern_event       event;
-    tern_atomic_args args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_FADD, .operand = &one, .result = &before);
-    tern_opts        opts = TERN_OPTS(.flags = TERN_RELEASE, .event = &event); /* after all earlier operations */
-
-    CHECK(tern_atomic(TERN_WORLD, domain, region, rank, 0, &args));
-    CHECK(tern_atomic_nb(TERN_WORLD, domain, region, rank, 0, &args, &event));
-    CHECK(tern_event_wait(&event, TERN_FOREVER));
-    CHECK(tern_atomic_nbi(TERN_WORLD, domain, region, rank, 0, &args));
-    CHECK(tern_atomic_with(TERN_WORLD, domain, region, rank, 0, &args, &opts));
-    CHECK(tern_quiet(TERN_WORLD));
-    args.type = TERN_UINT64; /* without a domain, the description has the type */
-    CHECK(tern_atomic(TERN_WORLD, NULL, region, rank, 0, &args));
-}
-
-/* tern_atomic_domain_info, tern_atomic_mechanism, tern_atomic_info: Print how a domain works. */
-static void mechanism(tern_atomic_domain *domain)
-{
-    tern_atomic_info info;
-
-    CHECK(tern_atomic_domain_info(domain, &info));
-    printf("%s: %s\n", info.name, info.why);
-    if (info.mechanism == TERN_ATOMIC_NETWORK)
-        printf("do not access these values by loads and stores\n");
-}
-
-/* tern_acc, tern_get_acc, tern_acc_args, TERN_ACC_ARGS, tern_reduction, tern_type: Add an array to that of another
- * rank, and fetch what was there. */
-static void add_arrays(tern_region *region, int rank, double *values, size_t n)
-{
-    const double        half = 0.5;
-    const tern_acc_args sum = TERN_ACC_ARGS(.type = TERN_DOUBLE, .op = TERN_SUM, .factor = &half);
-    const tern_acc_args max = TERN_ACC_ARGS(.type = TERN_DOUBLE, .op = TERN_MAX);
-
-    CHECK(tern_acc(TERN_WORLD, region, rank, 0, values, n * sizeof(double), &sum));     /* target += 0.5 * values */
-    CHECK(tern_get_acc(TERN_WORLD, region, rank, 0, values, n * sizeof(double), &max)); /* values = what was there */
-}
-
-/* tern_acc_with, tern_get_acc_with: Start accumulates with options: one notifies its target, one fills an event. */
-static void add_with(tern_region *region, int rank, int64_t *values, size_t len, tern_event *event)
-{
-    const tern_acc_args sum = TERN_ACC_ARGS(.type = TERN_INT64);
-
-    CHECK(tern_acc_with(TERN_WORLD, region, rank, 0, values, len,
-                        &TERN_OPTS(.acc = &sum, .flags = TERN_NOTIFY, .tag = 4)));
-    CHECK(tern_quiet(TERN_WORLD));
-    CHECK(tern_get_acc_with(TERN_WORLD, region, rank, 0, values, len, &TERN_OPTS(.acc = &sum, .event = event)));
-}
-
-/* tern_acc_vector, tern_acc_indexed, tern_acc_strided, tern_get_acc_vector, tern_get_acc_indexed, tern_get_acc_strided:
- * Accumulate data of every shape. The lists are those of the corresponding puts. */
-static void add_shapes(tern_region *region, int rank, const tern_vector *vector, const tern_indexed *list,
-                       const tern_strided *block)
-{
-    const tern_acc_args sum = TERN_ACC_ARGS(.type = TERN_DOUBLE);
-
-    CHECK(tern_acc_vector(TERN_WORLD, region, rank, vector, &sum));
-    CHECK(tern_acc_indexed(TERN_WORLD, region, rank, list, &sum));
-    CHECK(tern_acc_strided(TERN_WORLD, region, rank, block, &sum));
-    CHECK(tern_get_acc_vector(TERN_WORLD, region, rank, vector, &sum)); /* local memory gets the previous values */
-    CHECK(tern_get_acc_indexed(TERN_WORLD, region, rank, list, &sum));
-    CHECK(tern_get_acc_strided(TERN_WORLD, region, rank, block, &sum));
-}
-
-/* tern_acc_vector_with, tern_acc_indexed_with, tern_acc_strided_with, tern_get_acc_vector_with,
- * tern_get_acc_indexed_with, tern_get_acc_strided_with: Start accumulates of every shape, which tern_quiet completes.
- * */
-static void add_shapes_with(tern_region *region, int rank, const tern_vector *vector, const tern_indexed *list,
-                            const tern_strided *block)
-{
-    const tern_acc_args sum = TERN_ACC_ARGS(.type = TERN_DOUBLE);
-    const tern_opts     opts = TERN_OPTS(.acc = &sum);
-
-    CHECK(tern_acc_vector_with(TERN_WORLD, region, rank, vector, &opts));
-    CHECK(tern_acc_indexed_with(TERN_WORLD, region, rank, list, &opts));
-    CHECK(tern_acc_strided_with(TERN_WORLD, region, rank, block, &opts));
-    CHECK(tern_quiet(TERN_WORLD));
-    CHECK(tern_get_acc_vector_with(TERN_WORLD, region, rank, vector, &opts));
-    CHECK(tern_get_acc_indexed_with(TERN_WORLD, region, rank, list, &opts));
-    CHECK(tern_get_acc_strided_with(TERN_WORLD, region, rank, block, &opts));
-    CHECK(tern_quiet(TERN_WORLD));
-}
-
-/* tern_mutex_try, tern_mutex_lock, tern_mutex_unlock, tern_mutexes: Do something else while a mutex is held. */
-static void critical(tern_mutexes *mutexes)
-{
-    tern_status st;
-
-    while ((st = tern_mutex_try(TERN_WORLD, mutexes, 0, 0, TERN_NOW)) == TERN_PENDING)
-        compute();
-    CHECK(st);
-    compute(); /* the context holds mutex 0 of rank 0 */
-    CHECK(tern_mutex_unlock(TERN_WORLD, mutexes, 0, 0));
-}
-
-/* ---- active messages ---- */
-
-#define SUM_ID 1
-#define ANSWER_ID 2
-
-/* tern_am_event, tern_am_handler, tern_am_u64, tern_am_token, tern_am_reply: A handler that adds an argument to a
- * total, and replies with the total. user points to the total. */
-static void sum_handler(const tern_am_event *event, void *user)
-{
-    uint64_t *total = user;
-
-    *total += tern_am_u64(&event->args[0]);
-    const uint32_t args[] = { TERN_AM_U64(*total) };
-    const tern_am  reply = TERN_AM(.kind = TERN_AM_SHORT, .handler = ANSWER_ID, .nargs = 2, .args = args);
-    CHECK(tern_am_reply(event->token, &reply));
-}
-
-/* tern_am_register, tern_am_short, TERN_AM_U64: Register a handler at all ranks, and send a message to rank 0. */
-static void send_short(uint64_t *total, uint64_t value)
-{
-    const uint32_t args[] = { TERN_AM_U64(value) };
-
-    CHECK(tern_am_register(SUM_ID, sum_handler, total));
-    CHECK(tern_barrier(TERN_WORLD)); /* from now on, every rank has the handler */
-    CHECK(tern_am_short(TERN_WORLD, 0, SUM_ID, args, 2));
-}
-
-/* tern_am_medium, tern_am_max_medium, tern_am_max_long: Send a payload that is not longer than the queues permit. */
-static void send_medium(int rank, unsigned id, const void *data, size_t len)
-{
-    if (len > tern_am_max_medium(TERN_WORLD, rank, 0))
-        printf("send it as a long message, of up to %zu bytes\n", tern_am_max_long(TERN_WORLD, rank, 0));
-    else
-        CHECK(tern_am_medium(TERN_WORLD, rank, id, NULL, 0, data, len));
-}
-
-/* tern_am, TERN_AM, tern_am_kind, tern_am_request, tern_am_request_with: Put a payload into a region and run a handler;
- * then do it once more when a counter reaches 1. */
-static void send_long(tern_region *region, int rank, unsigned id, const void *data, size_t len, tern_counter *ready)
-{
-    tern_am message = TERN_AM(.kind = TERN_AM_LONG, .handler = (uint16_t)id, .payload = data, .len = len,
-                              .region = region, .offset = 0);
-
-    CHECK(tern_am_request(TERN_WORLD, rank, &message));
-    CHECK(tern_am_request_with(TERN_WORLD, rank, &message, &TERN_OPTS(.when = ready, .threshold = 1)));
-}
-
-/* tern_am_prepare, tern_am_commit, tern_am_cancel, tern_am_prepared, tern_am_prepare_opts, TERN_AM_PREPARE_OPTS: Write
- * numbers directly into the queue of the target. */
-static void send_prepared(int rank, unsigned id, const uint32_t *numbers, size_t n)
-{
-    tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .min = 64, .max = n * sizeof(*numbers));
-    tern_am_prepared     space;
-
-    CHECK(tern_am_prepare(TERN_WORLD, rank, &opts, &space));
-    if (n == 0) {
-        CHECK(tern_am_cancel(&space));
-        return;
-    }
-    if (n > space.len / sizeof(*numbers))
-        n = space.len / sizeof(*numbers);
-    memcpy(space.addr, numbers, n * sizeof(*numbers));
-    CHECK(tern_am_commit(&space, id, NULL, 0, n * sizeof(*numbers)));
-}
-
-/* tern_am_prepare_reply: A handler that replies with a copy of the payload. */
-static void echo_handler(const tern_am_event *event, void *user)
-{
-    tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .min = event->len, .max = event->len);
-    tern_am_prepared     space;
-
-    CHECK(tern_am_prepare_reply(event->token, &opts, &space));
-    memcpy(space.addr, event->payload, event->len);
-    CHECK(tern_am_commit(&space, ANSWER_ID, NULL, 0, event->len));
-    (void)user;
-}
-
-/* ---- tagged messages ---- */
-
-/* tern_ssend, tern_issend, tern_isend: Learn that a message has been matched. */
-static void synchronous(int rank, const void *buf, size_t len)
-{
-    tern_request *send;
-
-    CHECK(tern_ssend(TERN_WORLD, rank, 5, buf, len)); /* returns when a receive has matched */
-    CHECK(tern_issend(TERN_WORLD, rank, 5, buf, len, &send));
-    compute();
-    CHECK(tern_request_wait(&send, TERN_FOREVER, NULL));
-}
-
-/* tern_irecv_masked, TERN_ANY_SOURCE, tern_irecv: Receive a message whose tag has the value 3 in its upper bits. */
-static void receive_class(void *buf, size_t size)
-{
-    tern_request     *receive;
-    tern_request_info info;
-
-    CHECK(tern_irecv_masked(TERN_WORLD, TERN_ANY_SOURCE, 3 << 16, 0xffff0000, buf, size, &receive));
-    CHECK(tern_request_wait(&receive, TERN_FOREVER, &info));
-    printf("tag %llx from rank %d\n", (unsigned long long)info.tag, info.source);
-}
-
-/* tern_send_create, tern_recv_create, tern_request_start, tern_request_wait_all: Exchange the same buffers in every
- * step with persistent requests. */
-static void persistent(int rank, const void *out, void *in, size_t len, int steps)
-{
-    tern_request *requests[2];
-
-    CHECK(tern_recv_create(TERN_WORLD, rank, 0, in, len, &requests[0]));
-    CHECK(tern_send_create(TERN_WORLD, rank, 0, out, len, &requests[1]));
-    while (steps-- > 0) {
-        CHECK(tern_request_start(requests[0]));
-        CHECK(tern_request_start(requests[1]));
-        CHECK(tern_request_wait_all(requests, 2, TERN_FOREVER, NULL, NULL));
-    }
-    CHECK(tern_request_free(&requests[0]));
-    CHECK(tern_request_free(&requests[1]));
-}
-
-/* tern_ssend_create, tern_recv_create_masked: Create persistent requests for a synchronous send, and for a receive by
- * the lower bits of the tag. */
-static void persistent_variants(int rank, const void *out, void *in, size_t len, tern_request *requests[2])
-{
-    CHECK(tern_ssend_create(TERN_WORLD, rank, 0x100, out, len, &requests[0]));
-    CHECK(tern_recv_create_masked(TERN_WORLD, rank, 0, 0xff, in, len, &requests[1]));
-}
-
-/* tern_probe, tern_probe_masked: Allocate a buffer for a message of unknown length. */
-static void *receive_any_length(size_t *len)
-{
-    tern_request_info info;
-    void             *buf;
-
-    if (tern_probe_masked(TERN_WORLD, TERN_ANY_SOURCE, 1, 0xff, TERN_NOW, &info) == TERN_PENDING)
-        CHECK(tern_probe(TERN_WORLD, TERN_ANY_SOURCE, TERN_ANY_TAG, TERN_FOREVER, &info));
-    buf = malloc(info.len);
-    CHECK(tern_recv(TERN_WORLD, info.source, info.tag, buf, info.len, NULL));
-    *len = info.len;
-    return buf;
-}
-
-/* tern_mprobe, tern_mrecv, tern_message: Receive a message of unknown length. No other receive can take it in between.
- * */
-static void *receive_matched(size_t *len)
-{
-    tern_message     *message;
-    tern_request_info info;
-    void             *buf;
-
-    CHECK(tern_mprobe(TERN_WORLD, TERN_ANY_SOURCE, TERN_ANY_TAG, TERN_FOREVER, &message, &info));
-    buf = malloc(info.len);
-    CHECK(tern_mrecv(&message, buf, info.len, NULL));
-    *len = info.len;
-    return buf;
-}
-
-/* tern_mprobe_masked, tern_imrecv: Start to receive a message, selected by the lower bits of its tag, if there is one.
- * */
-static tern_request *start_if_there(void *buf, size_t size)
-{
-    tern_message *message;
-    tern_request *request;
-
-    if (tern_mprobe_masked(TERN_WORLD, TERN_ANY_SOURCE, 2, 0xff, TERN_NOW, &message, NULL) == TERN_PENDING)
-        return NULL;
-    CHECK(tern_imrecv(&message, buf, size, &request));
-    return request;
 }
 
 /* ---- layers above Tern ---- */

@@ -28,6 +28,9 @@ tern_status uses_functions(tern_ctx *ctx, tern_region *region, tern_atomic_domai
     uint32_t         u32[2] = { 0, 0 };
     uint64_t         u64 = 0;
 
+    USE(tern_ctx_create(tern_team_world(), TERN_STRICT | TERN_SHARED, &ctx));
+    USE(tern_quiet_nb(ctx, &event));
+    USE(tern_event_peek(&event));
     USE(tern_put(ctx, region, 0, 0, memory, 8));
     USE(tern_put(ctx, region, 0, 0, memory, 24));
     USE(tern_put(ctx, region, 0, 0, memory, 48));
@@ -104,11 +107,11 @@ tern_status uses_functions(tern_ctx *ctx, tern_region *region, tern_atomic_domai
         USE(tern_atomic_fmult(ctx, domain, region, 0, 0, one, &before));                            \
         USE(tern_atomic_fmin(ctx, domain, region, 0, 0, one, &before));                             \
         USE(tern_atomic_fmax(ctx, domain, region, 0, 0, one, &before));                             \
-        USE(tern_atomic_cas(ctx, domain, region, 0, 0, &expected, one));                              \
+        USE(tern_atomic_cas(ctx, domain, region, 0, 0, &expected, one));                            \
         USE(tern_fadd(ctx, region, 0, 0, one, &before));                                            \
         USE(tern_fadd(ctx, region, 0, 0, 1, &before)); /* a constant is converted */                \
         USE(tern_swap(ctx, region, 0, 0, one, &before));                                            \
-        return tern_cas(ctx, region, 0, 0, &expected, one);                                           \
+        return tern_cas(ctx, region, 0, 0, &expected, one);                                         \
     }
 
 #define INTEGER(name, type)                                                                          \
@@ -127,6 +130,11 @@ tern_status uses_functions(tern_ctx *ctx, tern_region *region, tern_atomic_domai
         return tern_atomic_fxor(ctx, domain, region, 0, 0, bits, &old);                              \
     }
 
+INTEGER(i8, int8_t)
+INTEGER(u8, uint8_t)
+INTEGER(i16, int16_t)
+INTEGER(u16, uint16_t)
+INTEGER(plain, char)
 INTEGER(i32, int32_t)
 INTEGER(u32, uint32_t)
 INTEGER(i64, int64_t)
@@ -172,6 +180,11 @@ tern_status uses_initializers(tern_ctx *ctx, tern_region *region, void *memory)
     tern_am              message = TERN_AM_INIT;
     tern_am_prepare_opts prepare = TERN_AM_PREPARE_OPTS_INIT;
     tern_region_opts     memory_opts = TERN_REGION_OPTS_INIT;
+    tern_am_client_opts  client_opts = TERN_AM_CLIENT_OPTS_INIT;
+    tern_idle            idle = TERN_IDLE_INIT;
+    const int16_t        signed_word = 1;
+    const uint8_t        unsigned_word = 1;
+    tern_word            words[2] = { TERN_WORD(&signed_word, TERN_GE, -1), TERN_WORD(&unsigned_word, TERN_EQ, 1) };
     const uint32_t       args[] = { 1, TERN_AM_U64(UINT64_C(1) << 40) };
 
     opts.signal = &signal;
@@ -182,19 +195,23 @@ tern_status uses_initializers(tern_ctx *ctx, tern_region *region, void *memory)
     memory_opts.memory = TERN_MEMORY_HOST;
 #ifndef __cplusplus
     opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = 7);
-    signal = TERN_SIGNAL(.region = region, .value = 1);
+    idle = TERN_IDLE(.name = "a word", .nap_us = 50);
+    signal = TERN_SIGNAL(.region = region, .value = 1, .bytes = 4);
     acc = TERN_ACC_ARGS(.type = TERN_DOUBLE);
     message = TERN_AM(.kind = TERN_AM_SHORT);
     prepare = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM);
-    memory_opts = TERN_REGION_OPTS(.memory = TERN_MEMORY_HUGE);
+    client_opts = TERN_AM_CLIENT_OPTS(.name = "a library", .by_helper = 1);
+    memory_opts = TERN_REGION_OPTS(.memory = TERN_MEMORY_HUGE, .reserve = 4096, .each = 1);
     tern_vector      vector = TERN_VECTOR(.local_count = 1);
-    tern_indexed     indexed = TERN_INDEXED(.local_count = 1);
+    tern_indexed     indexed = TERN_INDEXED(.local_count = 1, .base = 4096);
     tern_strided     strided = TERN_STRIDED(.dims = 0);
     tern_atomic_args atomic = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_ADD);
     if (vector.size == 0 || indexed.size == 0 || strided.size == 0 || atomic.size == 0)
         return TERN_ERR_ARG;
 #endif
-    if (signal.size == 0 || acc.size == 0 || message.size == 0 || prepare.size == 0 || memory_opts.size == 0)
+    if (signal.size == 0 || acc.size == 0 || message.size == 0 || prepare.size == 0 || memory_opts.size == 0 ||
+        client_opts.size == 0 ||
+        idle.size == 0 || !words[0].is_signed || words[1].is_signed)
         return TERN_ERR_ARG;
     return tern_put_with(ctx, region, 0, 0, memory, 0, &opts);
 }

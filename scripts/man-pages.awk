@@ -11,14 +11,14 @@
 # TERN_OPTS_INIT are described on the page of their struct tern_opts, and TERN_TYPE_LIST on that of tern_type. The
 # comment at the beginning of a header becomes a page of section 7.
 #
-# A page shows a snippet from man/snippets.c, and names the programs in examples/ that use the call. A snippet is a
+# A page shows a snippet from man/snippets*.c, and names the programs in examples/ that use the call. A snippet is a
 # function whose comment begins with names and a colon, such as "tern_put, tern_get: Exchange a block.". Without such a
 # comment, the first snippet that uses the name is shown.
 
 BEGIN {
     MOST_NAME = 70
     MOST_PARAMETERS = 7
-    MOST_FUNCTIONS = 200
+    MOST_FUNCTIONS = 230
     type_of["ctx"] = "tern_ctx *ctx"; type_of["domain"] = "tern_atomic_domain *domain"
     type_of["region"] = "tern_region *region"; type_of["rank"] = "int rank"; type_of["offset"] = "uint64_t offset"
     type_of["value"] = "TYPE value"; type_of["desired"] = "TYPE desired"; type_of["result"] = "TYPE *result"
@@ -275,7 +275,7 @@ function finish_type(    name, i)
 
 kind == "example" {
     source = FILENAME
-    if (basename(source) == "snippets.c") {
+    if (basename(source) ~ /^snippets.*[.]c$/) {
         read_snippets()
     } else {
         if (FNR == 1)
@@ -474,7 +474,7 @@ function check_items(    i, n, list, k, functions, calls, pages, h, s)
         if (kind_of[i] == "function" || kind_of[i] == "call")
             check_contract(i)
         if (kind_of[i] != "macro" && !has_example(i))
-            complain(i, name_of[i] " has no example: add a snippet to man/snippets.c")
+            complain(i, name_of[i] " has no example: add a snippet to man/snippets*.c")
         n = split(members[i], list, " ")
         if (kind_of[i] == "function")
             functions++

@@ -34,10 +34,11 @@ static inline uint32_t sim_queue_pop(struct sim_queue *queue)
     return queue->word[queue->head++ & (queue->room - 1)];
 }
 
-/* Prefetch the front of the queue. */
+/* Prefetch the front of the queue. A queue that never contained a word has no memory. */
 static inline void sim_queue_fetch(const struct sim_queue *queue)
 {
-    __builtin_prefetch(&queue->word[queue->head & (queue->room - 1)]);
+    if (queue->room > 0)
+        __builtin_prefetch(&queue->word[queue->head & (queue->room - 1)]);
 }
 
 /* Return word i, counted from the front. */

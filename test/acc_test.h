@@ -34,10 +34,15 @@ static inline bool acc_complex(tern_type type)
     return type == TERN_COMPLEX_FLOAT || type == TERN_COMPLEX_DOUBLE;
 }
 
+static inline bool acc_integer(tern_type type)
+{
+    return type <= TERN_UINT64 || type >= TERN_INT8;
+}
+
 /* Whether the type has the reduction. */
 static inline bool acc_has(tern_reduction op, tern_type type)
 {
-    bool integer = type <= TERN_UINT64;
+    bool integer = acc_integer(type);
 
     switch (op) {
     case TERN_MIN:
@@ -51,27 +56,28 @@ static inline bool acc_has(tern_reduction op, tern_type type)
 
 static inline void acc_store(tern_type type, void *to, struct acc_value v)
 {
-    int32_t i = (int32_t)v.re;
-    float   f[2] = { (float)v.re, (float)v.im };
-    double  d[2] = { (double)v.re, (double)v.im };
-    void   *from = type == TERN_INT32 || type == TERN_UINT32          ? (void *)&i
-                   : type == TERN_INT64 || type == TERN_UINT64        ? (void *)&v.re
-                   : type == TERN_FLOAT || type == TERN_COMPLEX_FLOAT ? (void *)f
-                                                                      : (void *)d;
+    float  f[2] = { (float)v.re, (float)v.im };
+    double d[2] = { (double)v.re, (double)v.im };
+    void  *from = acc_integer(type)                                  ? (void *)&v.re /* little-endian */
+                  : type == TERN_FLOAT || type == TERN_COMPLEX_FLOAT ? (void *)f
+                                                                     : (void *)d;
 
     memcpy(to, from, acc_bytes(type));
 }
 
 static inline struct acc_value acc_load(tern_type type, const void *from)
 {
-    int32_t          i = 0;
     float            f[2] = { 0, 0 };
     double           d[2] = { 0, 0 };
     struct acc_value v = { 0, 0 };
 
     switch (type) {
+    case TERN_INT8:
+    case TERN_UINT8: memcpy(&v.re, from, 1); return (struct acc_value){ (int8_t)v.re, 0 };
+    case TERN_INT16:
+    case TERN_UINT16: memcpy(&v.re, from, 2); return (struct acc_value){ (int16_t)v.re, 0 };
     case TERN_INT32:
-    case TERN_UINT32: memcpy(&i, from, sizeof(i)); return (struct acc_value){ i, 0 };
+    case TERN_UINT32: memcpy(&v.re, from, 4); return (struct acc_value){ (int32_t)v.re, 0 };
     case TERN_INT64:
     case TERN_UINT64: memcpy(&v.re, from, sizeof(v.re)); return v;
     case TERN_FLOAT:
@@ -93,8 +99,8 @@ static inline struct acc_value acc_round(tern_type type, struct acc_value v)
 
 static inline bool acc_is_less(tern_type type, struct acc_value a, struct acc_value b)
 {
-    if (type == TERN_UINT32)
-        return (uint32_t)a.re < (uint32_t)b.re;
+    if (type == TERN_UINT8 || type == TERN_UINT16 || type == TERN_UINT32)
+        return (uint32_t)a.re < (uint32_t)b.re; /* both are sign-extended, which keeps the order of the bits */
     return type == TERN_UINT64 ? (uint64_t)a.re < (uint64_t)b.re : a.re < b.re;
 }
 
@@ -175,10 +181,10 @@ static inline struct acc_value acc_operand(const struct acc *a, uint64_t tag, si
     switch (a->op) {
     case TERN_PROD:
         v.re |= 1;
-        v = a->type <= TERN_UINT64 ? v : units[bits >> 8 & (acc_complex(a->type) ? 3 : 1)];
+        v = acc_integer(a->type) ? v : units[bits >> 8 & (acc_complex(a->type) ? 3 : 1)];
         break;
     case TERN_MIN:
-    case TERN_MAX: v.re = a->type <= TERN_UINT64 ? v.re : (int64_t)(bits % 2000001) - 1000000; break;
+    case TERN_MAX: v.re = acc_integer(a->type) ? v.re : (int64_t)(bits % 2000001) - 1000000; break;
     case TERN_AND: v.re |= (int64_t)acc_hash(bits); break;
     case TERN_OR: v.re &= (int64_t)acc_hash(bits); break;
     case TERN_XOR: break;
@@ -394,7 +400,7 @@ static inline void acc_model_fill(struct acc_model *m, unsigned char *part)
     for (int i = 0; i < (int)TERN_TYPES * ACC_FAR; i++) {
         tern_type        type = (tern_type)(i / ACC_FAR);
         uint64_t         bits = acc_hash((uint64_t)i);
-        struct acc_value v = type <= TERN_UINT64 ? (struct acc_value){ (int64_t)bits, 0 } : acc_small(type, bits);
+        struct acc_value v = acc_integer(type) ? (struct acc_value){ (int64_t)bits, 0 } : acc_small(type, bits);
 
         m->at[type][i % ACC_FAR] = v = acc_round(type, v);
         AnnotateIgnoreWritesBegin(__FILE__, __LINE__);

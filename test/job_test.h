@@ -19,16 +19,7 @@
 
 #include <tern.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define JOB_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define JOB_SANITIZED 1
-#endif
-#endif
-#ifndef JOB_SANITIZED
-#define JOB_SANITIZED 0
-#endif
+#include "sanitized.h"
 
 #define JOB_SKIP 77
 #define JOB_BROKEN 9 /* exit status of a program with a failed check */
@@ -222,7 +213,7 @@ static inline void job_holds(const char *file, int line, const unsigned char *at
 /* Read memory that a helper thread of this process writes when a peer puts to it. The two accesses are ordered through
  * the peer. The thread sanitizer sees only one process, so it cannot see this order, and suppressing each report takes
  * long. */
-#ifdef __SANITIZE_THREAD__
+#if JOB_TSAN
 void AnnotateIgnoreReadsBegin(const char *file, int line);
 void AnnotateIgnoreReadsEnd(const char *file, int line);
 void AnnotateIgnoreWritesBegin(const char *file, int line);

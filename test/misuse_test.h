@@ -15,6 +15,7 @@ struct misuse {
     tern_region        *region;
     tern_atomic_domain *domain;
     tern_mutexes       *mutexes;
+    tern_am_client     *client;
     tern_counter       *counter;
     tern_request       *request; /* persistent */
     tern_event         *event;
@@ -56,6 +57,12 @@ static tern_request     *misuse_out;
 static tern_message     *misuse_message;
 static tern_request_info misuse_info;
 static size_t            misuse_index;
+static size_t            misuse_indices[1];
+#define MISUSE_WORD                                  \
+    &(tern_word)                                     \
+    {                                                \
+        .addr = &misuse_word, .value = 1, .bytes = 8 \
+    }
 #define MISUSE_VECTOR &TERN_VECTOR(.local = misuse_piece, .local_count = 1, .remote = misuse_extent, .remote_count = 1)
 #define MISUSE_INDEXED                                                                                                \
     &TERN_INDEXED(.local = misuse_addr, .local_count = 1, .local_len = 8, .remote = misuse_offset, .remote_count = 1, \
@@ -115,49 +122,60 @@ static size_t            misuse_index;
     X(tern_atomic_nbi, (m->ctx, m->domain, m->region, 0, 0, MISUSE_ATOMIC))
 
 /* Calls on a context and a region. */
-#define MISUSE_OF_REGION(X)                                                     \
-    X(tern_put, (MISUSE_AT, 0, misuse_words, 8))                                \
-    X(tern_get, (MISUSE_AT, 0, misuse_words, 8))                                \
-    X(tern_put_nb, (MISUSE_AT, 0, misuse_words, 8, &misuse_event))              \
-    X(tern_get_nb, (MISUSE_AT, 0, misuse_words, 8, &misuse_event))              \
-    X(tern_put_nbi, (MISUSE_AT, 0, misuse_words, 8))                            \
-    X(tern_get_nbi, (MISUSE_AT, 0, misuse_words, 8))                            \
-    X(tern_put_with, (MISUSE_AT, 0, misuse_words, 8, MISUSE_OPTS))              \
-    X(tern_get_with, (MISUSE_AT, 0, misuse_words, 8, MISUSE_OPTS))              \
-    X(tern_put_u8, (MISUSE_AT, 0, 1))                                           \
-    X(tern_put_u16, (MISUSE_AT, 0, 1))                                          \
-    X(tern_put_u32, (MISUSE_AT, 0, 1))                                          \
-    X(tern_put_u64, (MISUSE_AT, 0, 1))                                          \
-    X(tern_get_u8, (MISUSE_AT, 0, (uint8_t *)misuse_words))                     \
-    X(tern_get_u16, (MISUSE_AT, 0, (uint16_t *)misuse_words))                   \
-    X(tern_get_u32, (MISUSE_AT, 0, (uint32_t *)misuse_words))                   \
-    X(tern_get_u64, (MISUSE_AT, 0, misuse_words))                               \
-    X(tern_put_value, (MISUSE_AT, 0, misuse_word))                              \
-    X(tern_get_value, (MISUSE_AT, 0, &misuse_word))                             \
-    MISUSE_SHAPES(X, vector, MISUSE_VECTOR)                                     \
-    MISUSE_SHAPES(X, indexed, MISUSE_INDEXED)                                   \
-    MISUSE_SHAPES(X, strided, MISUSE_STRIDED)                                   \
-    X(tern_acc, (MISUSE_AT, 0, misuse_words, 8, MISUSE_ACC))                    \
-    X(tern_acc_with, (MISUSE_AT, 0, misuse_words, 8, MISUSE_ADDS))              \
-    X(tern_get_acc, (MISUSE_AT, 0, misuse_words, 8, MISUSE_ACC))                \
-    X(tern_get_acc_with, (MISUSE_AT, 0, misuse_words, 8, MISUSE_ADDS))          \
-    MISUSE_ATOMICS(X)                                                           \
-    X(tern_fadd, (MISUSE_AT, 0, 1, &misuse_word))                               \
-    X(tern_swap, (MISUSE_AT, 0, 1, &misuse_word))                               \
-    X(tern_cas, (MISUSE_AT, 0, &misuse_word, 1))                                \
-    X(tern_notify, (MISUSE_AT, 1))                                              \
-    X(tern_put_notify, (MISUSE_AT, 0, misuse_words, 8, 1))                      \
-    X(tern_put_notify_nb, (MISUSE_AT, 0, misuse_words, 8, 1, &misuse_event))    \
-    X(tern_put_notify_nbi, (MISUSE_AT, 0, misuse_words, 8, 1))                  \
-    X(tern_get_notify, (MISUSE_AT, 0, misuse_words, 8, 1))                      \
-    X(tern_get_notify_nb, (MISUSE_AT, 0, misuse_words, 8, 1, &misuse_event))    \
-    X(tern_get_notify_nbi, (MISUSE_AT, 0, misuse_words, 8, 1))                  \
-    X(tern_notify_create, (MISUSE_AT, 1, 1, &misuse_out))                       \
-    X(tern_put_signal, (MISUSE_AT, 0, misuse_words, 8, MISUSE_SIGNAL))          \
-    X(tern_put_signal_nbi, (MISUSE_AT, 0, misuse_words, 8, MISUSE_SIGNAL))      \
-    X(tern_signal_test, (m->ctx, m->region, 0, TERN_EQ, 1, NULL))               \
-    X(tern_signal_wait, (m->ctx, m->region, 0, TERN_EQ, 1, TERN_FOREVER, NULL)) \
-    X(tern_signal_event, (m->ctx, m->region, 0, TERN_EQ, 1, &misuse_event))
+#define MISUSE_OF_REGION(X)                                                         \
+    X(tern_put, (MISUSE_AT, 0, misuse_words, 8))                                    \
+    X(tern_get, (MISUSE_AT, 0, misuse_words, 8))                                    \
+    X(tern_put_nb, (MISUSE_AT, 0, misuse_words, 8, &misuse_event))                  \
+    X(tern_get_nb, (MISUSE_AT, 0, misuse_words, 8, &misuse_event))                  \
+    X(tern_put_nbi, (MISUSE_AT, 0, misuse_words, 8))                                \
+    X(tern_get_nbi, (MISUSE_AT, 0, misuse_words, 8))                                \
+    X(tern_put_with, (MISUSE_AT, 0, misuse_words, 8, MISUSE_OPTS))                  \
+    X(tern_get_with, (MISUSE_AT, 0, misuse_words, 8, MISUSE_OPTS))                  \
+    X(tern_put_u8, (MISUSE_AT, 0, 1))                                               \
+    X(tern_put_u16, (MISUSE_AT, 0, 1))                                              \
+    X(tern_put_u32, (MISUSE_AT, 0, 1))                                              \
+    X(tern_put_u64, (MISUSE_AT, 0, 1))                                              \
+    X(tern_get_u8, (MISUSE_AT, 0, (uint8_t *)misuse_words))                         \
+    X(tern_get_u16, (MISUSE_AT, 0, (uint16_t *)misuse_words))                       \
+    X(tern_get_u32, (MISUSE_AT, 0, (uint32_t *)misuse_words))                       \
+    X(tern_get_u64, (MISUSE_AT, 0, misuse_words))                                   \
+    X(tern_put_value, (MISUSE_AT, 0, misuse_word))                                  \
+    X(tern_get_value, (MISUSE_AT, 0, &misuse_word))                                 \
+    MISUSE_SHAPES(X, vector, MISUSE_VECTOR)                                         \
+    MISUSE_SHAPES(X, indexed, MISUSE_INDEXED)                                       \
+    MISUSE_SHAPES(X, strided, MISUSE_STRIDED)                                       \
+    X(tern_acc, (MISUSE_AT, 0, misuse_words, 8, MISUSE_ACC))                        \
+    X(tern_acc_with, (MISUSE_AT, 0, misuse_words, 8, MISUSE_ADDS))                  \
+    X(tern_get_acc, (MISUSE_AT, 0, misuse_words, 8, MISUSE_ACC))                    \
+    X(tern_get_acc_with, (MISUSE_AT, 0, misuse_words, 8, MISUSE_ADDS))              \
+    MISUSE_ATOMICS(X)                                                               \
+    X(tern_fadd, (MISUSE_AT, 0, 1, &misuse_word))                                   \
+    X(tern_swap, (MISUSE_AT, 0, 1, &misuse_word))                                   \
+    X(tern_cas, (MISUSE_AT, 0, &misuse_word, 1))                                    \
+    X(tern_notify, (MISUSE_AT, 1))                                                  \
+    X(tern_put_notify, (MISUSE_AT, 0, misuse_words, 8, 1))                          \
+    X(tern_put_notify_nb, (MISUSE_AT, 0, misuse_words, 8, 1, &misuse_event))        \
+    X(tern_put_notify_nbi, (MISUSE_AT, 0, misuse_words, 8, 1))                      \
+    X(tern_get_notify, (MISUSE_AT, 0, misuse_words, 8, 1))                          \
+    X(tern_get_notify_nb, (MISUSE_AT, 0, misuse_words, 8, 1, &misuse_event))        \
+    X(tern_get_notify_nbi, (MISUSE_AT, 0, misuse_words, 8, 1))                      \
+    X(tern_notify_create, (MISUSE_AT, 1, 1, &misuse_out))                           \
+    X(tern_put_signal, (MISUSE_AT, 0, misuse_words, 8, MISUSE_SIGNAL))              \
+    X(tern_put_signal_nbi, (MISUSE_AT, 0, misuse_words, 8, MISUSE_SIGNAL))          \
+    X(tern_signal_test, (m->ctx, m->region, 0, TERN_EQ, 1, NULL))                   \
+    X(tern_signal_wait, (m->ctx, m->region, 0, TERN_EQ, 1, TERN_FOREVER, NULL))     \
+    X(tern_signal_event, (m->ctx, m->region, 0, TERN_EQ, 1, &misuse_event))         \
+    X(tern_signal_test_u32, (m->ctx, m->region, 0, TERN_EQ, 1, NULL))               \
+    X(tern_signal_wait_u32, (m->ctx, m->region, 0, TERN_EQ, 1, TERN_FOREVER, NULL)) \
+    X(tern_signal_event_u32, (m->ctx, m->region, 0, TERN_EQ, 1, &misuse_event))
+
+/* Calls with a context and a client of active messages. */
+#define MISUSE_CLIENT(X)                                                                          \
+    X(tern_am_client_request, (m->client, m->ctx, 0, &TERN_AM(.kind = TERN_AM_SHORT)))            \
+    X(tern_am_client_request_with, (m->client, m->ctx, 0, &TERN_AM(.kind = TERN_AM_SHORT), NULL)) \
+    X(tern_am_client_short, (m->client, m->ctx, 0, 0, NULL, 0))                                   \
+    X(tern_am_client_prepare,                                                                     \
+      (m->client, m->ctx, 0, &TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .max = 8), &(tern_am_prepared){ 0 }))
 
 /* Calls on a context. */
 #define MISUSE_OF_CTX(X)                                                                                               \
@@ -166,12 +184,26 @@ static size_t            misuse_index;
     X(tern_progress, (m->ctx))                                                                                         \
     X(tern_fence, (m->ctx))                                                                                            \
     X(tern_quiet, (m->ctx))                                                                                            \
+    X(tern_quiet_rank, (m->ctx, 0))                                                                                    \
+    X(tern_quiet_nb, (m->ctx, &misuse_event))                                                                          \
+    X(tern_quiet_local, (m->ctx))                                                                                      \
     X(tern_barrier, (m->ctx))                                                                                          \
     X(tern_allgather, (m->ctx, &misuse_word, 8, misuse_words))                                                         \
     X(tern_wait_until, (m->ctx, misuse_never, NULL, TERN_FOREVER))                                                     \
+    X(tern_word_wait, (m->ctx, MISUSE_WORD, TERN_FOREVER))                                                             \
+    X(tern_word_wait_any, (m->ctx, MISUSE_WORD, 1, TERN_FOREVER, &misuse_index))                                       \
+    X(tern_word_wait_all, (m->ctx, MISUSE_WORD, 1, TERN_FOREVER))                                                      \
+    X(tern_word_wait_some, (m->ctx, MISUSE_WORD, 1, TERN_FOREVER, &misuse_index, &misuse_indices[0]))                  \
+    X(tern_idle_step, (m->ctx, &TERN_IDLE(.name = "nothing")))                                                         \
+    X(tern_progress_wait, (m->ctx, TERN_FOREVER))                                                                      \
     X(tern_region_create, (m->ctx, 64, NULL, &(tern_region *){ NULL }))                                                \
     X(tern_region_register, (m->ctx, misuse_words, 64, &(tern_region *){ NULL }))                                      \
     X(tern_region_find, (m->ctx, 0, misuse_words, &(tern_region *){ NULL }, &misuse_word))                             \
+    X(tern_region_adopt, (m->ctx, misuse_words, 64, &(tern_region *){ NULL }))                                         \
+    X(tern_region_open, (m->ctx, &(tern_region *){ NULL }))                                                            \
+    X(tern_team_split, (m->ctx, 0, 0, &(tern_team *){ NULL }))                                                         \
+    X(tern_team_dup, (m->ctx, &(tern_team *){ NULL }))                                                                 \
+    X(tern_team_survivors, (m->ctx, &(tern_team *){ NULL }))                                                           \
     X(tern_atomic_domain_create, (m->ctx, TERN_UINT64, TERN_ATOMIC_ADD, 0, &(tern_atomic_domain *){ NULL }))           \
     X(tern_mutex_create, (m->ctx, 1, &(tern_mutexes *){ NULL }))                                                       \
     X(tern_mutex_lock, (m->ctx, m->mutexes, 0, 0))                                                                     \
@@ -183,6 +215,8 @@ static size_t            misuse_index;
     X(tern_am_short, (m->ctx, 0, 0, NULL, 0))                                                                          \
     X(tern_am_medium, (m->ctx, 0, 0, NULL, 0, misuse_words, 8))                                                        \
     X(tern_am_prepare, (m->ctx, 0, &TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .max = 8), &(tern_am_prepared){ 0 })) \
+    X(tern_am_client_create, (m->ctx, NULL, &(tern_am_client *){ NULL }))                                              \
+    MISUSE_CLIENT(X)                                                                                                   \
     X(tern_send, (m->ctx, 0, 1, misuse_words, 8))                                                                      \
     X(tern_ssend, (m->ctx, 0, 1, misuse_words, 8))                                                                     \
     X(tern_isend, (m->ctx, 0, 1, misuse_words, 8, &misuse_out))                                                        \
@@ -199,6 +233,9 @@ static size_t            misuse_index;
     X(tern_mprobe, (m->ctx, TERN_ANY_SOURCE, 1, TERN_FOREVER, &misuse_message, NULL))                                  \
     X(tern_mprobe_masked, (m->ctx, TERN_ANY_SOURCE, 1, 1, TERN_FOREVER, &misuse_message, NULL))
 
+/* Calls on a context that any thread may make. */
+#define MISUSE_OF_CTX_BY_ANY(X) X(tern_wake, (m->ctx, 0))
+
 #define MISUSE_OF_DOMAIN(X)                                           \
     MISUSE_ATOMICS(X)                                                 \
     X(tern_atomic_domain_info, (m->domain, &(tern_atomic_info){ 0 })) \
@@ -209,6 +246,11 @@ static size_t            misuse_index;
     X(tern_mutex_try, (m->ctx, m->mutexes, 0, 0, TERN_NOW)) \
     X(tern_mutex_unlock, (m->ctx, m->mutexes, 0, 0))        \
     X(tern_mutex_free, (m->mutexes))
+
+#define MISUSE_OF_CLIENT(X)                                \
+    MISUSE_CLIENT(X)                                       \
+    X(tern_am_client_register, (m->client, 0, NULL, NULL)) \
+    X(tern_am_client_free, (m->client))
 
 #define MISUSE_OF_COUNTER(X)                               \
     X(tern_counter_set, (m->counter, 1))                   \
@@ -240,9 +282,16 @@ static size_t            misuse_index;
     X(tern_team_translate, (m->team, 0, m->team, &(int){ 0 }))                              \
     X(tern_cache_invalidate, (misuse_words, 8))                                             \
     X(tern_region_free, (m->region))                                                        \
+    X(tern_region_grow, (m->region, 64))                                                    \
+    X(tern_region_attach, (m->region, misuse_words, 8))                                     \
+    X(tern_region_detach, (m->region, misuse_words))                                        \
+    X(tern_team_create, (m->team, &(int){ 0 }, 1, 0, &(tern_team *){ NULL }))               \
+    X(tern_team_strided, (m->team, 0, 1, 1, 0, &(tern_team *){ NULL }))                     \
+    X(tern_team_free, (m->team))                                                            \
     X(tern_request_test_all, (NULL, 1, &misuse_info, NULL))                                 \
     X(tern_request_wait_all, (NULL, 1, TERN_FOREVER, &misuse_info, NULL))                   \
     X(tern_event_test, (m->event))                                                          \
+    X(tern_event_peek, (m->event))                                                          \
     X(tern_event_wait, (m->event, TERN_FOREVER))                                            \
     X(tern_event_wait_any, (m->event, 1, TERN_FOREVER, &misuse_index))                      \
     X(tern_event_wait_all, (m->event, 1, TERN_FOREVER))                                     \
@@ -264,8 +313,10 @@ static size_t            misuse_index;
     }
 MISUSE_FUNCTION(of_region, MISUSE_OF_REGION)
 MISUSE_FUNCTION(of_ctx, MISUSE_OF_CTX)
+MISUSE_FUNCTION(of_ctx_by_any, MISUSE_OF_CTX_BY_ANY)
 MISUSE_FUNCTION(of_domain, MISUSE_OF_DOMAIN)
 MISUSE_FUNCTION(of_mutexes, MISUSE_OF_MUTEXES)
+MISUSE_FUNCTION(of_client, MISUSE_OF_CLIENT)
 MISUSE_FUNCTION(of_counter, MISUSE_OF_COUNTER)
 MISUSE_FUNCTION(of_request, MISUSE_OF_REQUEST)
 MISUSE_FUNCTION(of_job, MISUSE_OF_JOB)
@@ -275,8 +326,10 @@ static inline void misuse_of_all(struct misuse *m)
 {
     misuse_of_region(m);
     misuse_of_ctx(m);
+    misuse_of_ctx_by_any(m);
     misuse_of_domain(m);
     misuse_of_mutexes(m);
+    misuse_of_client(m);
     misuse_of_counter(m);
     misuse_of_request(m);
     misuse_of_job(m);

@@ -10,9 +10,9 @@
  * message counts from the time of its preparation.
  *
  * Handlers run inside Tern calls that wait or make progress, on the thread that makes the call, whatever context the
- * call uses. A rank that computes without calling Tern runs no handlers. A process never runs two handlers at the same
- * time, with one exception: while the handler of a request waits for space to send its reply, handlers of replies may
- * run inside it.
+ * call uses. A rank that computes without calling Tern runs no handlers, unless a client asks for that. A process never
+ * runs two handlers at the same time, with one exception: while the handler of a request waits for space to send its
+ * reply, handlers of replies may run inside it.
  *
  * A handler may do the following. Every other call that would have to wait, and every collective call, returns
  * TERN_ERR_STATE. In a strict context, a put or get also returns TERN_ERR_STATE if it has to wait for an earlier
@@ -29,6 +29,9 @@
  * Flow control: the queues are bounded. A sender that finds the queue of the target full handles its own incoming
  * messages until there is space, or returns TERN_AGAIN if it set TERN_IMMEDIATE. Requests and replies have separate
  * queues, so that replies always drain.
+ *
+ * The handlers of this header exist once in a process. A library that needs handler ids of its own, or handlers that
+ * also run while the program computes, creates a client (am_client.h).
  */
 #ifndef TERN_AM_H
 #define TERN_AM_H

@@ -54,8 +54,8 @@
 TERN_BEGIN_DECLS
 
 /* The atomic operations: X(name, bit, text). get, swap, cas and the operations whose names begin with F (FADD, FSUB,
- * ...) return the previous value; the others return nothing. inc and dec take no operand. cas stores the operand if the
- * value in memory equals compare. and, or and xor exist only for integers. */
+ * ...) return the previous value; the others return nothing. get, inc, dec, finc and fdec take no operand. cas stores
+ * the operand if the value in memory equals compare. and, or, xor and their fetching forms exist only for integers. */
 #define TERN_ATOMIC_OP_LIST(X)        \
     X(TERN_ATOMIC_GET, 0, "get")      \
     X(TERN_ATOMIC_PUT, 1, "put")      \
@@ -84,8 +84,8 @@ TERN_BEGIN_DECLS
 
 /* An atomic operation. Each operation is a bit, so that a set of operations is the bitwise or of its members. get,
  * swap, cas and the operations whose names begin with F (FADD, FSUB, ...) return the previous value; the others return
- * nothing. inc and dec take no operand. cas stores the operand if the value in memory equals compare. and, or and xor
- * exist only for integers. */
+ * nothing. get, inc, dec, finc and fdec take no operand. cas stores the operand if the value in memory equals compare.
+ * and, or, xor and their fetching forms exist only for integers. */
 #define TERN_ATOMIC_AS_ENUM(name, bit, text) name = 1 << (bit),
 typedef enum tern_atomic_op {
     TERN_ATOMIC_OP_LIST(TERN_ATOMIC_AS_ENUM) TERN_ATOMIC_OP_RESERVED = 1 << 30
@@ -125,8 +125,9 @@ typedef struct tern_atomic_info {
     uint32_t              ops;   /* operations with which the domain was created */
     uint32_t              flags; /* flags with which the domain was created */
     tern_atomic_mechanism mechanism;
-    const char           *name; /* name of the mechanism: "memory", "target" or "network" */
-    const char           *why;  /* reason for the mechanism; valid until the domain is freed */
+    const char           *name;        /* name of the mechanism: "memory", "target" or "network" */
+    const char           *why;         /* reason for the mechanism; valid until the domain is freed */
+    uint64_t              reserved[4]; /* 0 */
 } tern_atomic_info;
 
 /* One atomic operation, with its operands. The values are of the type of the domain or, without a domain, of the type
@@ -150,13 +151,15 @@ typedef struct tern_atomic_args {
  * call is collective over the team, and all ranks pass the same type, operations and flags.
  * Returns  TERN_OK: *out is the domain. All ranks return TERN_OK.
  *          TERN_ERR_ARG: a pointer is NULL, the type is complex or unknown, ops is empty or contains an operation that
- *            the type does not have, a flag is unknown, or ranks passed different values.
+ *            the type does not have, or a flag is unknown; or, on all ranks, ranks passed different values or made
+ *            different collective calls.
  *          TERN_ERR_NOMEM: there is not enough memory.
  *          TERN_ERR_PEER: a rank of the team died.
  *          TERN_ERR_TIMEOUT: a rank did not call in time. Afterwards, the team can make no collective calls but
  *            tern_region_free and tern_finalize.
  *          TERN_ERR_STATE: Tern is not initialized, an active message handler made the call, another thread of this
- *            rank is in a collective call on the team, or an earlier collective call on the team timed out.
+ *            rank is in a collective call on the team, a barrier on the team timed out and was not repeated, or another
+ *            collective call on the team timed out.
  *          If the call fails on one rank after it has begun, it fails on all ranks.
  * Remote   When the call returns, every rank of the team has the domain.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
@@ -304,9 +307,9 @@ TERN_END_DECLS
  * tern_atomic_inc and tern_atomic_dec add and subtract 1. A call is an acquire and a release for the loads and stores
  * of this thread and for its completed operations.
  *
- * TYPE is int32_t, uint32_t, int64_t, uint64_t, float or double, and must be the type of the domain: write (uint64_t)1
- * rather than 1 in a domain of uint64_t. and, or and xor exist only for integers. Within a node, the compiler inlines
- * the operation, if its mechanism is not TERN_ATOMIC_NETWORK. These calls need C11 or C++11.
+ * TYPE is an integer type of 8, 16, 32 or 64 bits, float or double, and must be the type of the domain: write
+ * (uint64_t)1 rather than 1 in a domain of uint64_t. and, or and xor exist only for integers. Within a node, the
+ * compiler inlines the operation, if its mechanism is not TERN_ATOMIC_NETWORK. These calls need C11 or C++11.
  * Returns  TERN_OK: the operation is complete.
  *          TERN_ERR_ARG: ctx, domain or region is NULL, the operation is not one of the domain, the type of value is
  *            not that of the domain, or the value is misaligned.
@@ -332,10 +335,10 @@ TERN_END_DECLS
     TERN_INLINE_UPDATE(TERN_ATOMIC_SUB, "tern_atomic_sub", ctx, domain, region, rank, offset, value)
 #define tern_atomic_inc(ctx, domain, region, rank, offset) \
     tern_inline_run(ctx, domain, region, rank, offset,     \
-                    tern_inline_make(TERN_ATOMIC_INC, TERN_TYPES, 0, 1, "tern_atomic_inc"), NULL)
+                    tern_inline_make(TERN_ATOMIC_INC, TERN_INLINE_ANY_TYPE, 0, 1, "tern_atomic_inc"), NULL)
 #define tern_atomic_dec(ctx, domain, region, rank, offset) \
     tern_inline_run(ctx, domain, region, rank, offset,     \
-                    tern_inline_make(TERN_ATOMIC_DEC, TERN_TYPES, 0, 1, "tern_atomic_dec"), NULL)
+                    tern_inline_make(TERN_ATOMIC_DEC, TERN_INLINE_ANY_TYPE, 0, 1, "tern_atomic_dec"), NULL)
 #define tern_atomic_mult(ctx, domain, region, rank, offset, value) \
     TERN_INLINE_UPDATE(TERN_ATOMIC_MULT, "tern_atomic_mult", ctx, domain, region, rank, offset, value)
 #define tern_atomic_min(ctx, domain, region, rank, offset, value) \
@@ -356,9 +359,9 @@ TERN_END_DECLS
  * subtract 1. value is converted to the type of *result. A call is an acquire and a release for the loads and stores of
  * this thread and for its completed operations.
  *
- * TYPE is int32_t, uint32_t, int64_t, uint64_t, float or double, and is the type of *result, which must be that of the
- * domain. and, or and xor exist only for integers. Within a node, the compiler inlines the operation, if its mechanism
- * is not TERN_ATOMIC_NETWORK. These calls need C11 or C++11.
+ * TYPE is an integer type of 8, 16, 32 or 64 bits, float or double, and is the type of *result, which must be that of
+ * the domain. and, or and xor exist only for integers. Within a node, the compiler inlines the operation, if its
+ * mechanism is not TERN_ATOMIC_NETWORK. These calls need C11 or C++11.
  * Returns  TERN_OK: the operation is complete.
  *          TERN_ERR_ARG: ctx, domain, region or result is NULL, the operation is not one of the domain, the type of
  *            *result is not that of the domain, or the value is misaligned.
@@ -408,7 +411,7 @@ TERN_END_DECLS
  * the type of *expected. The call waits until the operation is complete, and is an acquire and a release for the loads
  * and stores of this thread and for its completed operations.
  *
- * TYPE is int32_t, uint32_t, int64_t, uint64_t, float or double, and is the type of *expected, which must be that of
+ * TYPE is an integer type of 8, 16, 32 or 64 bits, float or double, and is the type of *expected, which must be that of
  * the domain. Within a node, the compiler inlines the operation, if its mechanism is not TERN_ATOMIC_NETWORK. The call
  * needs C11 or C++11.
  * Returns  TERN_OK: the operation is complete.
@@ -440,8 +443,8 @@ TERN_END_DECLS
  *
  * The operations are atomic with respect to each other, to atomic instructions of the program, and to domains whose
  * mechanism is not TERN_ATOMIC_NETWORK. tern_atomic executes the other operations in this way if its domain is NULL.
- * TYPE, the type of *result or *expected, is int32_t, uint32_t, int64_t, uint64_t, float or double; value and desired
- * are converted to it. Within a node, the compiler inlines the operation. These calls need C11 or C++11.
+ * TYPE, the type of *result or *expected, is an integer type of 8, 16, 32 or 64 bits, float or double; value and
+ * desired are converted to it. Within a node, the compiler inlines the operation. These calls need C11 or C++11.
  * Returns  TERN_OK: the operation is complete.
  *          TERN_ERR_ARG: ctx, region, result or expected is NULL, or the value is misaligned.
  *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part.

@@ -1,9 +1,24 @@
 /* context.h: contexts, the streams of operations.
  *
  * Every operation belongs to a context. A context belongs to a team, in which the ranks of its operations count; it has
- * an ordering and a time limit for blocking calls; and one thread at a time uses it. Threads that communicate at the
- * same time use a context each, and then share no lock. TERN_WORLD is a relaxed context on the team of all ranks, which
+ * an ordering and a time limit for blocking calls. TERN_WORLD is a relaxed context on the team of all ranks, which
  * exists from tern_init to tern_finalize.
+ *
+ * A context is private or shared. One thread at a time uses a private context: "only the thread that uses ctx may call
+ * this function" means that no other thread is in a call on ctx, and that the program orders the calls of different
+ * threads. Threads that communicate at the same time use a private context each, and then share no lock. TERN_WORLD is
+ * private.
+ *
+ * A context that was created with TERN_SHARED is shared: every thread of the process is a thread that uses it. Any
+ * thread may make any call on the context at any time, and may test or wait for any event or request of the context.
+ * One thread at a time uses the same event, request or matched message. Calls that complete operations complete those
+ * of all threads. A call that waits does not keep other threads from using the context. Each operation costs a lock; on
+ * a relaxed context, puts, gets, values and atomic operations on memory that loads and stores reach take no lock, and
+ * cost the same as on a private context. A mutex that is locked belongs to the context and not to the thread (mutex.h).
+ * Handlers of active messages may use shared contexts; the thread that receives a message runs its handler and holds no
+ * lock of a context meanwhile.
+ *
+ * On a relaxed context, private or shared, any thread may call tern_direct (rma.h) at any time.
  *
  * The ordering of a context is one of two:
  *
@@ -28,19 +43,29 @@ typedef struct tern_ctx tern_ctx;
 /* The ordering of a context. */
 typedef enum tern_order {
     TERN_RELAXED = 0, /* operations may be delivered in any order */
-    TERN_STRICT = 1   /* operations to the same target are delivered in the order of their start */
+    TERN_STRICT = 1,  /* operations to the same target are delivered in the order of their start */
+    TERN_SHARED = 256 /* in addition to either: several threads may use the context at the same time */
 } tern_order;
 
-/* The relaxed context on the team of all ranks. Programs write TERN_WORLD. NULL before tern_init and after
- * tern_finalize. */
+#ifdef __cplusplus
+extern "C++" inline tern_order operator|(tern_order order, tern_order shared)
+{
+    return static_cast<tern_order>(static_cast<int>(order) | static_cast<int>(shared));
+}
+#endif
+
+/* The relaxed context on the team of all ranks. Programs write TERN_WORLD. NULL before tern_init, after tern_finalize
+ * and in a child that fork created. */
 TERN_API extern tern_ctx *tern_world;
 
-/* The context on the team of all ranks, for programs to write. NULL before tern_init and after tern_finalize. */
+/* The relaxed context on the team of all ranks. NULL before tern_init, after tern_finalize and in a child that fork
+ * created. */
 #define TERN_WORLD tern_world
 
-/* Create a context on a team. The call is local: other ranks do not have to create one.
+/* Create a context on a team. The call is local: other ranks do not have to create one. The context is private to one
+ * thread at a time, unless order contains TERN_SHARED: TERN_RELAXED | TERN_SHARED, or TERN_STRICT | TERN_SHARED.
  * Returns  TERN_OK: *out is the context.
- *          TERN_ERR_ARG: a pointer is NULL, or order is not a tern_order.
+ *          TERN_ERR_ARG: a pointer is NULL, or order is no ordering.
  *          TERN_ERR_NOMEM: there is not enough memory.
  *          TERN_ERR_STATE: Tern is not initialized.
  * Remote   None.
@@ -81,7 +106,7 @@ TERN_API tern_status tern_ctx_set_timeout(tern_ctx *ctx, double seconds);
 TERN_API tern_team *tern_ctx_team(const tern_ctx *ctx);
 
 /* Get the ordering of a context.
- * Returns  The ordering; TERN_RELAXED if ctx is NULL.
+ * Returns  The ordering, without TERN_SHARED; TERN_RELAXED if ctx is NULL.
  * Remote   None.
  * Threads  Any thread may call this function. */
 TERN_API tern_order tern_ctx_order(const tern_ctx *ctx);

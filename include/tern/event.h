@@ -61,6 +61,17 @@ TERN_INLINE tern_status tern_event_test(tern_event *event)
     return tern_inline_event_test(event);
 }
 
+/* Test whether an event is known to be complete. The call makes no progress: it polls nothing and runs no handlers, so
+ * that a program may call it while it holds a lock that its handlers need. An operation that needs the progress of this
+ * rank stays outstanding until another call makes progress (tern_progress, for example).
+ * Returns  TERN_OK: the operation is complete.
+ *          TERN_PENDING: the operation is not known to be complete.
+ *          TERN_ERR_ARG: event is NULL.
+ *          Another error: the operation failed with this error. The event is complete.
+ * Remote   None.
+ * Threads  Only the thread that uses the context of the operation may call this function. */
+TERN_API tern_status tern_event_peek(tern_event *event);
+
 /* Wait until an event is complete. The call makes progress until the event is complete or the deadline passes. With
  * TERN_NOW, the call polls once.
  * Returns  TERN_OK: the operation is complete.
@@ -75,7 +86,7 @@ TERN_API tern_status tern_event_wait(tern_event *event, tern_deadline deadline);
 
 /* Wait until one of several events is complete. The call makes progress until one of n events is complete or the
  * deadline passes. With TERN_NOW, the call polls once. If several events are complete, the call selects the one with
- * the lowest index.
+ * the lowest index. If no event is complete, *index is unchanged.
  * Returns  TERN_OK: the event with index *index is complete.
  *          TERN_PENDING: the deadline is TERN_NOW, and no event is complete.
  *          TERN_ERR_TIMEOUT: the deadline passed, and no event is complete. All of them can be waited for again.
@@ -105,9 +116,10 @@ TERN_API tern_status tern_event_wait_all(tern_event *events, size_t n, tern_dead
  * entries. Unless statuses is NULL, statuses[i] is the status of the operation of the event indices[i]. An event that
  * was complete before the call is reported, too; remove it from the array to wait for the others.
  * Returns  TERN_OK: *count events are complete, and their operations have succeeded.
- *          TERN_PENDING: the deadline is TERN_NOW, and no event is complete.
- *          TERN_ERR_TIMEOUT: the deadline passed, and no event is complete. All of them can be waited for again.
- *          TERN_ERR_STATE: an active message handler made the call.
+ *          TERN_PENDING: the deadline is TERN_NOW, and no event is complete. *count is 0.
+ *          TERN_ERR_TIMEOUT: the deadline passed, and no event is complete. *count is 0. All of them can be
+ *            waited for again.
+ *          TERN_ERR_STATE: an active message handler made the call. *count is 0.
  *          TERN_ERR_ARG: events, count or indices is NULL, or n is 0.
  *          Another error: *count events are complete, and this is the error of the failed operation with the lowest
  *            index.

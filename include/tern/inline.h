@@ -27,6 +27,7 @@ struct tern_ctx_head {
 struct tern_part {
     unsigned char *base;  /* address of the part in this process */
     uint64_t       reach; /* number of bytes at base that loads and stores may access; 0: call the library */
+    uint32_t      *waits; /* not 0: a thread of the rank may sleep until the part changes. Undefined if reach is 0 */
 };
 
 /* Offset, in bytes from the address in a tern_region pointer, of an array of tern_size() struct tern_part, indexed by
@@ -38,7 +39,7 @@ struct tern_part {
 #define TERN_INLINE_COMPLEX
 #endif
 
-#define TERN_ATOMIC_TYPES 6 /* TERN_INT32 ... TERN_DOUBLE */
+#define TERN_ATOMIC_TYPES 12 /* entries of tables that are indexed by type; complex types have no atomic operations */
 
 /* The beginning of an atomic domain. */
 struct tern_atomic_head {
@@ -47,7 +48,7 @@ struct tern_atomic_head {
 
 /* Copies longer than TERN_COPY_PIECE and not longer than TERN_COPY_WHOLE bytes are made in pieces of TERN_COPY_PIECE
  * bytes. For such lengths, C libraries switch to a string instruction, whose start-up time exceeds the time of copying
- * the same bytes with vector moves while they fit into the first-level cache (docs/benchmarks.md). */
+ * the same bytes with vector moves while they fit into the first-level cache (docs/measuring.md). */
 #define TERN_COPY_PIECE 2048u
 #define TERN_COPY_WHOLE 16384u
 
@@ -55,6 +56,8 @@ struct tern_atomic_head {
 typedef uint8_t tern_any_block __attribute__((vector_size(16), may_alias, aligned(1)));
 
 /* Memory that contains a value, whatever its type in the program. */
+typedef uint8_t  tern_atomic_word8 __attribute__((may_alias));
+typedef uint16_t tern_atomic_word16 __attribute__((may_alias));
 typedef uint32_t tern_atomic_word32 __attribute__((may_alias));
 typedef uint64_t tern_atomic_word64 __attribute__((may_alias));
 
@@ -65,8 +68,48 @@ TERN_API tern_status tern_inline_put(struct tern_ctx *ctx, struct tern_region *r
 TERN_API tern_status tern_inline_get(struct tern_ctx *ctx, struct tern_region *region, int rank, uint64_t offset,
                                      void *dst, size_t len, const char *call);
 
+/* The out-of-line part of the calls that get a value of at most 8 bytes. The value is returned in a register, because
+ * the program's variable could not stay in one if a call took its address. */
+struct tern_inline_got {
+    uint64_t    bits; /* the value, in the first bytes in memory */
+    tern_status status;
+};
+TERN_API struct tern_inline_got tern_inline_get_word(struct tern_ctx *ctx, struct tern_region *region, int rank,
+                                                     uint64_t offset, size_t len, const char *call);
+
 /* The out-of-line part of tern_copy, for lengths between TERN_COPY_PIECE and TERN_COPY_WHOLE. */
 TERN_API void tern_inline_copy(void *to, const void *from, size_t len);
+
+/* Find the part that contains bytes of a rank that loads and stores reach. NULL: call the library. */
+TERN_INLINE const struct tern_part *tern_inline_part(const struct tern_ctx *ctx, const struct tern_region *region,
+                                                     int rank, uint64_t offset, uint64_t len)
+{
+    const struct tern_ctx_head *c = (const struct tern_ctx_head *)(const void *)ctx;
+    const struct tern_part     *part;
+    uint64_t                    reach;
+
+    if (TERN_UNLIKELY(c == NULL || region == NULL ||
+                      (uint32_t)rank >= __atomic_load_n(&c->direct_ranks, __ATOMIC_RELAXED))) /* threads may share c */
+        return NULL;
+    part = (const struct tern_part *)(const void *)((const char *)region + TERN_REGION_PARTS);
+    part += TERN_LIKELY(c->world_rank == NULL) ? rank : c->world_rank[rank];
+    reach = __atomic_load_n(&part->reach, __ATOMIC_RELAXED);    /* another thread sets it to 0 when the rank dies */
+    if (TERN_UNLIKELY(offset >= reach || len > reach - offset)) /* the difference cannot wrap around */
+        return NULL;
+    return part;
+}
+
+/* Wake the rank of a part. */
+TERN_API void tern_inline_wake(const struct tern_part *part);
+
+/* Wake the threads of a part's rank that wait for a change of the part, after writing to it. There is no fence: these
+ * threads run a membarrier, or do not rely on being woken. */
+TERN_INLINE void tern_inline_written(const struct tern_part *part)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (TERN_UNLIKELY(__atomic_load_n(part->waits, __ATOMIC_RELAXED) != 0))
+        tern_inline_wake(part);
+}
 
 /* The out-of-line part of tern_event_test, for events that are not known to be complete. */
 TERN_API tern_status tern_inline_event_test(struct tern_event *event);

@@ -9,11 +9,13 @@
 
 TERN_BEGIN_DECLS
 
+#define TERN_INLINE_ANY_TYPE 0xffffu /* the type of the domain, which only the library knows */
+
 /* One operation on a value, as the typed calls pass it. */
 struct tern_inline_operation {
     uint32_t    op;               /* a tern_atomic_op */
-    uint32_t    type;             /* a tern_type. TERN_TYPES: the type of the domain */
-    uint64_t    operand, compare; /* the bits of the values; values of 4 bytes in the lower half */
+    uint32_t    type;             /* a tern_type, or TERN_INLINE_ANY_TYPE */
+    uint64_t    operand, compare; /* the bits of the values, zero-extended */
     uint32_t    needs_domain;     /* 0: the call has no domain */
     const char *call;             /* name of the public call, for error texts */
 };
@@ -22,6 +24,40 @@ struct tern_inline_operation {
 
 TERN_API tern_status tern_inline_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                         uint64_t offset, const struct tern_inline_operation *atomic, void *result);
+
+/* Size of a value. */
+TERN_INLINE uint64_t tern_inline_size(uint32_t type)
+{
+    return type == TERN_INT8 || type == TERN_UINT8                           ? 1
+           : type == TERN_INT16 || type == TERN_UINT16                       ? 2
+           : type == TERN_INT32 || type == TERN_UINT32 || type == TERN_FLOAT ? 4
+                                                                             : 8;
+}
+
+TERN_INLINE uint64_t tern_inline_bits_i8(int8_t value)
+{
+    return (uint8_t)value;
+}
+
+TERN_INLINE uint64_t tern_inline_bits_u8(uint8_t value)
+{
+    return value;
+}
+
+TERN_INLINE uint64_t tern_inline_bits_char(char value)
+{
+    return (uint8_t)value;
+}
+
+TERN_INLINE uint64_t tern_inline_bits_i16(int16_t value)
+{
+    return (uint16_t)value;
+}
+
+TERN_INLINE uint64_t tern_inline_bits_u16(uint16_t value)
+{
+    return value;
+}
 
 TERN_INLINE uint64_t tern_inline_bits_i32(int32_t value)
 {
@@ -113,6 +149,8 @@ TERN_INLINE uint64_t tern_inline_sum(uint64_t bits, const struct tern_inline_ope
         default: return __atomic_fetch_xor(at, operand, __ATOMIC_ACQ_REL);                                     \
         }                                                                                                      \
     }
+TERN_INLINE_EXECUTE(8)
+TERN_INLINE_EXECUTE(16)
 TERN_INLINE_EXECUTE(32)
 TERN_INLINE_EXECUTE(64)
 #undef TERN_INLINE_EXECUTE
@@ -136,8 +174,9 @@ TERN_INLINE tern_status tern_inline_run(tern_ctx *ctx, tern_atomic_domain *domai
                                         uint64_t offset, struct tern_inline_operation atomic, void *result)
 {
     const struct tern_atomic_head *head = (const struct tern_atomic_head *)(const void *)domain;
-    uint64_t       size = atomic.type == TERN_INT32 || atomic.type == TERN_UINT32 || atomic.type == TERN_FLOAT ? 4 : 8;
-    unsigned char *at = tern_direct(ctx, region, rank, offset, size);
+    uint64_t                       size = tern_inline_size(atomic.type);
+    const struct tern_part        *part = tern_inline_part(ctx, region, rank, offset, size);
+    unsigned char                 *at = part != NULL ? part->base + offset : NULL;
 
     if (TERN_UNLIKELY(!tern_inline_executes(atomic.op, atomic.type) || at == NULL ||
                       ((uintptr_t)at & (size - 1)) != 0 ||
@@ -148,10 +187,20 @@ TERN_INLINE tern_status tern_inline_run(tern_ctx *ctx, tern_atomic_domain *domai
         tern_status st = tern_inline_atomic(ctx, domain, region, rank, offset, &copy, result != NULL ? &old : NULL);
 
         if (st == TERN_OK && result != NULL)
-            __builtin_memcpy(result, &old, size); /* little-endian: the lower half */
+            __builtin_memcpy(result, &old, size); /* little-endian: the lower bytes */
         return st;
     }
-    if (size == 4) {
+    if (size == 1) {
+        uint8_t old = (uint8_t)tern_inline_execute8((tern_atomic_word8 *)(void *)at, atomic);
+
+        if (atomic.op & TERN_ATOMIC_FETCHING)
+            __builtin_memcpy(result, &old, sizeof(old));
+    } else if (size == 2) {
+        uint16_t old = (uint16_t)tern_inline_execute16((tern_atomic_word16 *)(void *)at, atomic);
+
+        if (atomic.op & TERN_ATOMIC_FETCHING)
+            __builtin_memcpy(result, &old, sizeof(old));
+    } else if (size == 4) {
         uint32_t old = (uint32_t)tern_inline_execute32((tern_atomic_word32 *)(void *)at, atomic);
 
         if (atomic.op & TERN_ATOMIC_FETCHING)
@@ -162,6 +211,8 @@ TERN_INLINE tern_status tern_inline_run(tern_ctx *ctx, tern_atomic_domain *domai
         if (atomic.op & TERN_ATOMIC_FETCHING)
             __builtin_memcpy(result, &old, sizeof(old));
     }
+    if (atomic.op != TERN_ATOMIC_GET)
+        tern_inline_written(part);
     return TERN_OK;
 }
 
@@ -170,8 +221,7 @@ TERN_INLINE tern_status tern_inline_cas(tern_ctx *ctx, tern_atomic_domain *domai
                                         uint64_t offset, struct tern_inline_operation atomic, void *expected)
 {
     if (TERN_LIKELY(expected != NULL))
-        __builtin_memcpy(&atomic.compare, expected,
-                         atomic.type == TERN_INT32 || atomic.type == TERN_UINT32 || atomic.type == TERN_FLOAT ? 4 : 8);
+        __builtin_memcpy(&atomic.compare, expected, tern_inline_size(atomic.type));
     return tern_inline_run(ctx, domain, region, rank, offset, atomic, expected);
 }
 
@@ -191,6 +241,13 @@ TERN_INLINE struct tern_inline_operation tern_inline_make(uint32_t op, uint32_t 
 
 TERN_END_DECLS
 
+/* The type of char, whose sign depends on the platform. */
+#ifdef __CHAR_UNSIGNED__
+#define TERN_INLINE_CHAR_TYPE TERN_UINT8
+#else
+#define TERN_INLINE_CHAR_TYPE TERN_INT8
+#endif
+
 /* The type of a value, and its bits. */
 #ifdef __cplusplus
 #define TERN_INLINE_OVERLOAD(ctype, name, suffix, same) \
@@ -202,6 +259,11 @@ TERN_END_DECLS
     {                                                   \
         return tern_inline_bits_##suffix((same)value);  \
     }
+TERN_INLINE_OVERLOAD(char, TERN_INLINE_CHAR_TYPE, u8, uint8_t)
+TERN_INLINE_OVERLOAD(signed char, TERN_INT8, i8, int8_t)
+TERN_INLINE_OVERLOAD(unsigned char, TERN_UINT8, u8, uint8_t)
+TERN_INLINE_OVERLOAD(short, TERN_INT16, i16, int16_t)
+TERN_INLINE_OVERLOAD(unsigned short, TERN_UINT16, u16, uint16_t)
 TERN_INLINE_OVERLOAD(int, TERN_INT32, i32, int32_t)
 TERN_INLINE_OVERLOAD(unsigned int, TERN_UINT32, u32, uint32_t)
 TERN_INLINE_OVERLOAD(long, TERN_INT64, i64, int64_t)
@@ -214,18 +276,28 @@ TERN_INLINE_OVERLOAD(double, TERN_DOUBLE, double, double)
 #define TERN_INLINE_TYPE(value) tern_inline_type(value)
 #define TERN_INLINE_BITS(value) tern_inline_bits(value)
 #else
-#define TERN_INLINE_TYPE(value)                          \
-    (uint32_t) _Generic((value), int                     \
-                        : TERN_INT32, unsigned int       \
-                        : TERN_UINT32, long              \
-                        : TERN_INT64, unsigned long      \
-                        : TERN_UINT64, long long         \
-                        : TERN_INT64, unsigned long long \
-                        : TERN_UINT64, float             \
-                        : TERN_FLOAT, double             \
+#define TERN_INLINE_TYPE(value)                              \
+    (uint32_t) _Generic((value), char                        \
+                        : TERN_INLINE_CHAR_TYPE, signed char \
+                        : TERN_INT8, unsigned char           \
+                        : TERN_UINT8, short                  \
+                        : TERN_INT16, unsigned short         \
+                        : TERN_UINT16, int                   \
+                        : TERN_INT32, unsigned int           \
+                        : TERN_UINT32, long                  \
+                        : TERN_INT64, unsigned long          \
+                        : TERN_UINT64, long long             \
+                        : TERN_INT64, unsigned long long     \
+                        : TERN_UINT64, float                 \
+                        : TERN_FLOAT, double                 \
                         : TERN_DOUBLE)
 #define TERN_INLINE_BITS(value)                         \
-    _Generic((value), int                               \
+    _Generic((value), char                              \
+             : tern_inline_bits_char, signed char       \
+             : tern_inline_bits_i8, unsigned char       \
+             : tern_inline_bits_u8, short               \
+             : tern_inline_bits_i16, unsigned short     \
+             : tern_inline_bits_u16, int                \
              : tern_inline_bits_i32, unsigned int       \
              : tern_inline_bits_u32, long               \
              : tern_inline_bits_i64, unsigned long      \

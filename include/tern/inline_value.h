@@ -9,6 +9,13 @@
 
 TERN_BEGIN_DECLS
 
+/* After an error, the far path of a get stores the variable's own value again, through an empty instruction, so that
+ * the compiler does not warn of a variable that may not be initialized in programs that do not check the status. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 /* Define the functions that put and get a value of a type. They are not part of the interface: call is the name of the
  * public call, for error texts. The store and the load are volatile, so that they are made by one instruction. */
 #define TERN_INLINE_VALUE(name, type)                                                                             \
@@ -17,25 +24,41 @@ TERN_BEGIN_DECLS
     TERN_INLINE tern_status tern_inline_put_##name(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, \
                                                    type value, const char *call)                                  \
     {                                                                                                             \
-        unsigned char *to = tern_direct(ctx, region, rank, offset, sizeof(type));                                 \
+        const struct tern_part *part = tern_inline_part(ctx, region, rank, offset, sizeof(type));                 \
                                                                                                                   \
-        if (TERN_UNLIKELY(to == NULL)) {                                                                          \
+        if (TERN_UNLIKELY(part == NULL)) {                                                                        \
             type copy = value; /* so that value itself can stay in a register */                                  \
             return tern_inline_put(ctx, region, rank, offset, &copy, sizeof(copy), call);                         \
         }                                                                                                         \
         tern_inline_release(); /* as in tern_put */                                                               \
-        *(volatile tern_any_##name *)(void *)to = value;                                                          \
+        *(volatile tern_any_##name *)(void *)(part->base + offset) = value;                                       \
         tern_inline_release(); /* as in tern_put */                                                               \
+        tern_inline_written(part);                                                                                \
         return TERN_OK;                                                                                           \
+    }                                                                                                             \
+    TERN_INLINE tern_status tern_inline_get_##name##_far(tern_ctx *ctx, tern_region *region, int rank,            \
+                                                         uint64_t offset, void *value, const char *call)          \
+    {                                                                                                             \
+        struct tern_inline_got got;                                                                               \
+                                                                                                                  \
+        if (value == NULL || sizeof(type) > sizeof(got.bits))                                                     \
+            return tern_inline_get(ctx, region, rank, offset, value, sizeof(type), call);                         \
+        got = tern_inline_get_word(ctx, region, rank, offset, sizeof(type), call);                                \
+        if (got.status != TERN_OK) {                                                                              \
+            __builtin_memcpy(&got.bits, value, sizeof(type));                                                     \
+            __asm__("" : "+r"(got.bits));                                                                         \
+        }                                                                                                         \
+        __builtin_memcpy(value, &got.bits, sizeof(type));                                                         \
+        return got.status;                                                                                        \
     }                                                                                                             \
     TERN_INLINE tern_status tern_inline_get_##name(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, \
                                                    void *value, const char *call)                                 \
     {                                                                                                             \
-        const unsigned char *from = tern_direct(ctx, region, rank, offset, sizeof(type));                         \
+        const struct tern_part *part = tern_inline_part(ctx, region, rank, offset, sizeof(type));                 \
                                                                                                                   \
-        if (TERN_UNLIKELY(from == NULL || value == NULL))                                                         \
-            return tern_inline_get(ctx, region, rank, offset, value, sizeof(type), call);                         \
-        *(tern_any_##name *)value = *(const volatile tern_any_##name *)(const void *)from;                        \
+        if (TERN_UNLIKELY(part == NULL || value == NULL))                                                         \
+            return tern_inline_get_##name##_far(ctx, region, rank, offset, value, call);                          \
+        *(tern_any_##name *)value = *(const volatile tern_any_##name *)(const void *)(part->base + offset);       \
         tern_inline_acquire(); /* as in tern_get */                                                               \
         return TERN_OK;                                                                                           \
     }
@@ -56,6 +79,9 @@ TERN_INLINE_VALUE(cdouble, double _Complex)
 TERN_INLINE_VALUE(cldouble, long double _Complex)
 #endif
 #undef TERN_INLINE_VALUE
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
 
 TERN_END_DECLS
 

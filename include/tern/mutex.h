@@ -1,7 +1,8 @@
 /* mutex.h: mutexes, which provide mutual exclusion between ranks.
  *
- * The ranks of a team create a set of mutexes collectively. The set has the same number of mutexes at each rank, and a
- * mutex is addressed as (rank, index). The holder of a mutex is a context, not a rank or a thread. Contexts that wait
+ * The ranks of a team create a set of mutexes collectively. Each rank says how many mutexes the set has there, and a
+ * mutex is addressed as (rank, index). The holder of a mutex is a context, not a rank or a thread: threads that compete
+ * for a mutex need a context each, even if they share another one. Contexts that wait
  * for a mutex get it in the order in which they joined its queue; a context that gives up, or whose rank dies while it
  * waits, is skipped. Within a node, a free mutex is locked and unlocked with one atomic instruction each, and a context
  * that waits long sleeps. Between nodes, a thread at the rank of the mutex carries out the steps, whatever the program
@@ -27,18 +28,19 @@ TERN_BEGIN_DECLS
 /* A set of mutexes at the ranks of a team. tern_mutex_create makes one. */
 typedef struct tern_mutexes tern_mutexes;
 
-/* Create a set of mutexes at each rank of a team. The set has count free mutexes at each rank of the context's team.
- * The call is collective over the team, and all ranks pass the same count. Each mutex needs 64 bytes at its rank, plus
- * 16 to 32 bytes for each rank of the team.
+/* Create a set of mutexes on a team. The set has count free mutexes at this rank. The call is collective over the
+ * context's team; the ranks may pass different counts, also 0. Each mutex needs 64 bytes at its rank, plus 16 to 32
+ * bytes for each rank of the team; every rank reserves memory for the largest count.
  * Returns  TERN_OK: *out is the set. All ranks return TERN_OK.
- *          TERN_ERR_ARG: a pointer is NULL, count is 0, or ranks passed different counts.
+ *          TERN_ERR_ARG: a pointer is NULL; or, on all ranks, ranks made different collective calls.
  *          TERN_ERR_NOMEM: there is not enough memory.
  *          TERN_ERR_SYSTEM: the operating system refused the memory.
  *          TERN_ERR_PEER: a rank of the team died.
  *          TERN_ERR_TIMEOUT: a rank did not call in time. Afterwards, the team can make no collective calls but
  *            tern_region_free and tern_finalize.
  *          TERN_ERR_STATE: Tern is not initialized, an active message handler made the call, another thread of this
- *            rank is in a collective call on the team, or an earlier collective call on the team timed out.
+ *            rank is in a collective call on the team, a barrier on the team timed out and was not repeated, or another
+ *            collective call on the team timed out.
  *          After an error, no rank has a set.
  * Remote   When the call returns, every rank of the team can use the set.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
@@ -50,9 +52,13 @@ TERN_API tern_status tern_mutex_create(tern_ctx *ctx, uint64_t count, tern_mutex
  * Returns  TERN_OK: the set is freed.
  *          TERN_ERR_STATE: on all ranks: a living rank holds one of the mutexes, and the set is unchanged. On this
  *            rank: Tern is not initialized, an active message handler made the call, another thread of this rank is in
- *            a collective call on the team, or an earlier collective call on the team timed out.
- *          TERN_ERR_ARG: mutexes is NULL, or (on all ranks) ranks passed different sets.
- *          TERN_ERR_TIMEOUT: a rank did not call within the time that the option TERN_TIMEOUT sets. The set remains.
+ *            a collective call on the team, a barrier on the team timed out and was not repeated, another collective
+ *            call on the team timed out, or the set is already freed.
+ *          TERN_ERR_ARG: mutexes is NULL; or, on all ranks, ranks passed different sets or made different
+ *            collective calls.
+ *          TERN_ERR_TIMEOUT: a rank did not call within the time that the option TERN_TIMEOUT sets. The set remains,
+ *            until tern_finalize frees it. Afterwards, the team can make no collective calls but tern_region_free and
+ *            tern_finalize.
  * Remote   When the call returns, no rank uses the set any more.
  * Threads  Any thread may call this function. A rank may make one collective call per team at a time. */
 TERN_API tern_status tern_mutex_free(tern_mutexes *mutexes);

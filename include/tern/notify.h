@@ -217,8 +217,8 @@ TERN_INLINE tern_status tern_get_notify_nbi(tern_ctx *ctx, tern_region *region, 
 
 /* Create a persistent request for notifications. The request waits for count notifications of accesses to this rank's
  * part of region. source is a rank of the context's team or TERN_ANY_SOURCE; tag is 0 to UINT32_MAX or TERN_ANY_TAG.
- * The call does not start the request. The request belongs to ctx, whose progress it uses, and must be freed before ctx
- * and region are; tern_finalize frees the requests that remain.
+ * The call does not start the request. The request belongs to ctx, whose progress it uses. Free the request before
+ * region. tern_ctx_free and tern_finalize free the requests that remain.
  * Returns  TERN_OK: *out is the request.
  *          TERN_ERR_ARG: a pointer is NULL, or count is 0.
  *          TERN_ERR_RANGE: source is not in the context's team, or tag does not fit in 32 bits.

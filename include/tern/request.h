@@ -20,7 +20,7 @@
  *
  * A request belongs to a context. Only the thread that uses the context may make calls on the request, and progress on
  * the context advances it. tern_quiet does not wait for requests. tern_ctx_free waits for sends and for matched
- * receives. tern_finalize frees the notification requests that remain.
+ * receives, and frees the requests of the context. tern_finalize frees all requests that remain.
  */
 #ifndef TERN_REQUEST_H
 #define TERN_REQUEST_H

@@ -44,11 +44,12 @@ struct tern_counter;
 struct tern_signal;
 
 /* Options of the _with calls. The options qualify an operation: how it completes, what it does beside the transfer, and
- * when it starts. Create the options with TERN_OPTS or TERN_OPTS_INIT, which set
- * size. Fields that are not used are 0 or NULL. */
+ * when it starts. Create the options with TERN_OPTS or TERN_OPTS_INIT, which set size. Fields that are not used are 0
+ * or NULL. */
 typedef struct tern_opts {
     uint32_t    size;  /* sizeof(tern_opts), so that later versions can add fields */
-    uint32_t    flags; /* TERN_IMMEDIATE, TERN_WANT_EVENT, TERN_NOTIFY, TERN_COUNT_BYTES */
+    uint32_t    flags; /* TERN_IMMEDIATE, TERN_WANT_EVENT, TERN_NOTIFY, TERN_COUNT_BYTES; for atomic operations also
+                          TERN_ACQUIRE and TERN_RELEASE */
     tern_event *local; /* receives the event of local completion: the source of a put may be modified. May be NULL */
     tern_event *event; /* receives the event of completion. NULL: the next tern_quiet completes the operation */
     struct tern_counter      *counter; /* counter that the operation increments on completion, or NULL: see counter.h */
@@ -132,24 +133,15 @@ TERN_API tern_status tern_get_with(tern_ctx *ctx, tern_region *region, int rank,
  * own instructions. Accesses through the address are ordinary accesses to shared memory, which the caller orders. The
  * address is valid until the region is freed.
  * Returns  The address. NULL: the bytes must be accessed through the library, an argument is invalid, the rank has
- *            died, or a strict context must first complete earlier operations.
+ *            died, or earlier operations must be delivered first, because the context is strict or was fenced.
  * Remote   None.
  * Threads  Only the thread that uses ctx may call this function; on a relaxed context, any thread. */
 TERN_INLINE unsigned char *tern_direct(const tern_ctx *ctx, const tern_region *region, int rank, uint64_t offset,
                                        uint64_t len)
 {
-    const struct tern_ctx_head *c = (const struct tern_ctx_head *)(const void *)ctx;
-    const struct tern_part     *part;
-    uint64_t                    reach;
+    const struct tern_part *part = tern_inline_part(ctx, region, rank, offset, len);
 
-    if (TERN_UNLIKELY(c == NULL || region == NULL || (uint32_t)rank >= c->direct_ranks))
-        return NULL;
-    part = (const struct tern_part *)(const void *)((const char *)region + TERN_REGION_PARTS);
-    part += TERN_LIKELY(c->world_rank == NULL) ? rank : c->world_rank[rank];
-    reach = __atomic_load_n(&part->reach, __ATOMIC_RELAXED);    /* another thread sets it to 0 when the rank dies */
-    if (TERN_UNLIKELY(offset >= reach || len > reach - offset)) /* the difference cannot wrap around */
-        return NULL;
-    return part->base + offset;
+    return TERN_LIKELY(part != NULL) ? part->base + offset : NULL;
 }
 
 /* Copy memory within this process. The call copies len bytes from from to to, either of which may be an address that
@@ -204,16 +196,17 @@ TERN_INLINE void tern_copy(void *to, const void *from, size_t len)
 TERN_INLINE tern_status tern_put(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                  size_t len)
 {
-    unsigned char *to = tern_direct(ctx, region, rank, offset, len);
+    const struct tern_part *part = tern_inline_part(ctx, region, rank, offset, len);
 
-    if (TERN_UNLIKELY(to == NULL || src == NULL))
+    if (TERN_UNLIKELY(part == NULL || src == NULL))
         return tern_inline_put(ctx, region, rank, offset, src, len, "tern_put");
     /* release: earlier writes of this thread are visible before the data. Pairs with the acquire fence of a get, or
      * with any other acquire of a rank that reads the data. */
     tern_inline_release();
-    tern_copy(to, src, len);
+    tern_copy(part->base + offset, src, len);
     /* release: the data is visible before later writes of this thread. Pairs with the same acquires. */
     tern_inline_release();
+    tern_inline_written(part);
     return TERN_OK;
 }
 
@@ -265,9 +258,9 @@ TERN_INLINE tern_status tern_get(tern_ctx *ctx, tern_region *region, int rank, u
 TERN_INLINE tern_status tern_put_nb(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                     size_t len, tern_event *event)
 {
-    unsigned char *to = tern_direct(ctx, region, rank, offset, len);
+    const struct tern_part *part = tern_inline_part(ctx, region, rank, offset, len);
 
-    if (TERN_UNLIKELY(to == NULL || src == NULL || event == NULL)) {
+    if (TERN_UNLIKELY(part == NULL || src == NULL || event == NULL)) {
         tern_opts opts = TERN_OPTS_INIT;
 
         opts.flags = TERN_WANT_EVENT;
@@ -277,8 +270,9 @@ TERN_INLINE tern_status tern_put_nb(tern_ctx *ctx, tern_region *region, int rank
     }
     /* The same fences as in tern_put: the event is complete when the call returns. */
     tern_inline_release();
-    tern_copy(to, src, len);
+    tern_copy(part->base + offset, src, len);
     tern_inline_release();
+    tern_inline_written(part);
     event->pending = NULL;
     return TERN_OK;
 }
@@ -337,13 +331,14 @@ TERN_INLINE tern_status tern_get_nb(tern_ctx *ctx, tern_region *region, int rank
 TERN_INLINE tern_status tern_put_nbi(tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
                                      size_t len)
 {
-    unsigned char *to = tern_direct(ctx, region, rank, offset, len);
+    const struct tern_part *part = tern_inline_part(ctx, region, rank, offset, len);
 
-    if (TERN_UNLIKELY(to == NULL || src == NULL))
+    if (TERN_UNLIKELY(part == NULL || src == NULL))
         return tern_put_with(ctx, region, rank, offset, src, len, NULL);
     /* release: orders earlier puts of a strict context before this one. tern_quiet orders the end of this put. */
     tern_inline_release();
-    tern_copy(to, src, len);
+    tern_copy(part->base + offset, src, len);
+    tern_inline_written(part);
     return TERN_OK;
 }
 

@@ -1,9 +1,9 @@
 /* signal.h: puts that update a signal at their target, and waiting for signals.
  *
- * A signal is a 64-bit word in a region. A put with signal copies its data to a rank, and when the data is in place,
- * sets the signal of the same rank or adds to it, as an atomic operation. Any rank that sees the new value of the
- * signal also sees the data. The target waits until its signal compares with a value in a given way; a signal that is
- * added to counts the puts that have arrived. This is OpenSHMEM's put-with-signal, and serves the purpose of GASPI's
+ * A signal is a word of 8 or 4 bytes in a region. A put with signal copies its data to a rank, and when the data is in
+ * place, sets the signal of the same rank or adds to it, as an atomic operation. Any rank that sees the new value of
+ * the signal also sees the data. The target waits until its signal compares with a value in a given way; a signal that
+ * is added to counts the puts that have arrived. This is OpenSHMEM's put-with-signal, and serves the purpose of GASPI's
  * notifications.
  *
  * Every put that takes options updates a signal if tern_opts.signal is set: puts of every shape, with an event, counted
@@ -14,10 +14,11 @@
  * tells only that a word has changed, but needs no space at the target, is not subject to flow control, can be waited
  * for any number of times, and can be read by every rank.
  *
- * A signal is aligned to 8 bytes in the address space of its owner. tern_fadd, tern_swap, tern_cas, and atomic domains
- * whose mechanism is not TERN_ATOMIC_NETWORK may also update signals. A thread that sleeps in tern_signal_wait is woken
- * by signals, and by atomic operations that a thread of the owner executes (paths "cma", "bounce" and "ofi"). It sees
- * changes by other means within 0.2 seconds.
+ * A signal has 8 bytes unless tern_signal.bytes is 4. The owner waits for a signal of 4 bytes with the calls whose
+ * names end in _u32, or reads it as an ordinary 32-bit integer. A signal is aligned to its size in the address space of
+ * its owner. tern_fadd, tern_swap, tern_cas, and atomic domains whose mechanism is not TERN_ATOMIC_NETWORK may also
+ * update signals. A thread that sleeps in tern_signal_wait is woken by signals, and by atomic operations that a thread
+ * of the owner executes (paths "cma", "bounce" and "ofi"). It sees changes by other means within 0.2 seconds.
  */
 #ifndef TERN_SIGNAL_H
 #define TERN_SIGNAL_H
@@ -30,6 +31,7 @@
 #include <tern/region.h>
 #include <tern/rma.h>
 #include <tern/status.h>
+#include <tern/wait.h>
 
 TERN_BEGIN_DECLS
 
@@ -39,16 +41,6 @@ typedef enum tern_signal_op {
     TERN_SIGNAL_ADD = 1  /* the value is added to the signal */
 } tern_signal_op;
 
-/* How a signal is compared with a value. Both are unsigned. */
-typedef enum tern_compare {
-    TERN_EQ = 0, /* the signal equals the value */
-    TERN_NE = 1, /* the signal differs from the value */
-    TERN_GT = 2, /* the signal is greater than the value */
-    TERN_GE = 3, /* the signal is greater than the value, or equal */
-    TERN_LT = 4, /* the signal is less than the value */
-    TERN_LE = 5  /* the signal is less than the value, or equal */
-} tern_compare;
-
 /* Which signal a put updates, and how. Create it with TERN_SIGNAL or TERN_SIGNAL_INIT, which set size. */
 typedef struct tern_signal {
     uint32_t       size;   /* sizeof(tern_signal), so that later versions can add fields */
@@ -56,6 +48,8 @@ typedef struct tern_signal {
     tern_region   *region; /* region of the signal; it may differ from the region of the data */
     uint64_t       offset; /* byte offset of the signal in the part of the target */
     uint64_t       value;  /* value that the signal is set to, or that is added to it */
+    uint32_t       bytes;  /* size of the signal: 8 or 4; 0 means 8. A signal of 4 bytes takes the low half of value */
+    uint32_t       reserved; /* 0 */
 } tern_signal;
 
 #define TERN_SIGNAL_INIT TERN_SIZED(tern_signal)
@@ -68,7 +62,7 @@ typedef struct tern_signal {
  * modify src.
  * Returns  TERN_OK: the data is in place and the signal is updated.
  *          TERN_ERR_ARG: ctx or region is NULL, src is NULL and len is not 0, signal or signal->region is NULL,
- *            signal->op is invalid, or the signal is not aligned to 8 bytes. Nothing was written.
+ *            signal->op or signal->bytes is invalid, or the signal is not aligned to its size. Nothing was written.
  *          TERN_ERR_RANGE: rank is not in the context's team, offset and len exceed rank's part, or the signal does not
  *            lie in rank's part. Nothing was written.
  *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
@@ -90,7 +84,7 @@ TERN_API tern_status tern_put_signal(tern_ctx *ctx, tern_region *region, int ran
  * tern_quiet returns.
  * Returns  TERN_OK: the operation has started, and may already be complete.
  *          TERN_ERR_ARG: ctx or region is NULL, src is NULL and len is not 0, signal or signal->region is NULL,
- *            signal->op is invalid, or the signal is not aligned to 8 bytes.
+ *            signal->op or signal->bytes is invalid, or the signal is not aligned to its size.
  *          TERN_ERR_RANGE: rank is not in the context's team, offset and len exceed rank's part, or the signal does not
  *            lie in rank's part.
  *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
@@ -144,6 +138,46 @@ TERN_API tern_status tern_signal_wait(tern_ctx *ctx, tern_region *region, uint64
  * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_signal_event(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
                                        uint64_t value, tern_event *event);
+
+/* Test whether a 4-byte signal of this rank has a value. The call makes progress once, and tests whether this rank's
+ * 32-bit signal at byte offset of region compares with value as compare requires. Unless seen is NULL, store the value
+ * of the signal in *seen.
+ * Returns  TERN_OK: the comparison holds.
+ *          TERN_PENDING: the comparison does not hold.
+ *          TERN_ERR_ARG: ctx or region is NULL, compare is invalid, or the signal is not aligned to 4 bytes.
+ *          TERN_ERR_RANGE: the signal does not lie in this rank's part of region.
+ * Remote   None. If the comparison holds, the data of the puts whose signals the value shows may be used.
+ * Threads  Only the thread that uses ctx may call this function. */
+TERN_API tern_status tern_signal_test_u32(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
+                                          uint32_t value, uint32_t *seen);
+
+/* Wait until a 4-byte signal of this rank has a value. The call makes progress until this rank's 32-bit signal at byte
+ * offset of region compares with value as compare requires, or the deadline passes. With TERN_NOW, the call polls once.
+ * Unless seen is NULL, store the value of the signal in *seen on success.
+ * Returns  TERN_OK: the comparison holds.
+ *          TERN_PENDING: the deadline is TERN_NOW, and the comparison does not hold.
+ *          TERN_ERR_TIMEOUT: the deadline passed first.
+ *          TERN_ERR_ARG: ctx or region is NULL, compare is invalid, or the signal is not aligned to 4 bytes.
+ *          TERN_ERR_RANGE: the signal does not lie in this rank's part of region.
+ *          TERN_ERR_STATE: an active message handler made the call.
+ * Remote   None. The data of the puts whose signals the value shows may be used.
+ * Threads  Only the thread that uses ctx may call this function. */
+TERN_API tern_status tern_signal_wait_u32(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
+                                          uint32_t value, tern_deadline deadline, uint32_t *seen);
+
+/* Get an event that completes when a 4-byte signal has a value. The event completes when this rank's 32-bit signal at
+ * byte offset of region compares with value as compare requires. With the event, the program can wait for the signal
+ * together with other events. The comparison is made when the program makes progress on ctx. tern_quiet does not wait
+ * for the event. The region must exist until the event is complete; if the context is freed first, the event becomes
+ * invalid.
+ * Returns  TERN_OK: *event is filled, and may already be complete.
+ *          TERN_ERR_ARG: ctx, region or event is NULL, compare is invalid, or the signal is not aligned to 4 bytes.
+ *          TERN_ERR_RANGE: the signal does not lie in this rank's part of region.
+ *          TERN_ERR_NOMEM: there is not enough memory.
+ * Remote   None. When the event is complete, the data of the puts whose signals the value shows may be used.
+ * Threads  Only the thread that uses ctx may call this function. */
+TERN_API tern_status tern_signal_event_u32(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
+                                           uint32_t value, tern_event *event);
 
 TERN_END_DECLS
 

@@ -19,20 +19,20 @@
 TERN_BEGIN_DECLS
 
 /* The statuses: X(name, value, text). */
-#define TERN_STATUS_LIST(X)                                                                                      \
-    X(TERN_OK, 0, "done")                                                                                        \
-    X(TERN_AGAIN, 1, "no room just now: nothing was started; make progress and try again")                       \
-    X(TERN_PENDING, 2, "not finished yet")                                                                       \
-    X(TERN_ERR_ARG, -1, "an argument is not valid")                                                              \
-    X(TERN_ERR_RANGE, -2, "a rank, offset or length lies outside what it addresses")                             \
-    X(TERN_ERR_NOMEM, -3, "not enough memory")                                                                   \
-    X(TERN_ERR_PEER, -4, "the other rank is gone")                                                               \
-    X(TERN_ERR_TIMEOUT, -5, "the deadline passed first")                                                         \
-    X(TERN_ERR_TRUNCATED, -6, "the data does not fit into the space given for it")                               \
-    X(TERN_ERR_STATE, -7, "not allowed now: before tern_init, after tern_finalize, or while the object is busy") \
-    X(TERN_ERR_LINK, -8, "the transport failed")                                                                 \
-    X(TERN_ERR_BOOT, -9, "the launcher's information is missing, damaged or of another version")                 \
-    X(TERN_ERR_SYSTEM, -10, "the operating system refused")                                                      \
+#define TERN_STATUS_LIST(X)                                                                                     \
+    X(TERN_OK, 0, "done")                                                                                       \
+    X(TERN_AGAIN, 1, "no room just now: nothing was started; make progress and try again")                      \
+    X(TERN_PENDING, 2, "not finished yet")                                                                      \
+    X(TERN_ERR_ARG, -1, "an argument is not valid")                                                             \
+    X(TERN_ERR_RANGE, -2, "a rank, offset or length lies outside what it addresses")                            \
+    X(TERN_ERR_NOMEM, -3, "not enough memory")                                                                  \
+    X(TERN_ERR_PEER, -4, "the other rank is gone")                                                              \
+    X(TERN_ERR_TIMEOUT, -5, "the deadline passed first")                                                        \
+    X(TERN_ERR_TRUNCATED, -6, "the data does not fit into the space given for it")                              \
+    X(TERN_ERR_STATE, -7, "not allowed in this state: Tern is not running, or the object is busy or was freed") \
+    X(TERN_ERR_LINK, -8, "the transport failed")                                                                \
+    X(TERN_ERR_BOOT, -9, "the launcher's information is missing, damaged or of another version")                \
+    X(TERN_ERR_SYSTEM, -10, "the operating system refused")                                                     \
     X(TERN_ERR_CANCELLED, -11, "it was cancelled before it began")
 
 /* The status that a call returns. 0 is success, positive values are not errors, and negative values are errors. */

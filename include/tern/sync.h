@@ -1,6 +1,7 @@
-/* sync.h: fence, quiet, barrier, all-gather, and waits for a condition.
+/* sync.h: fence, quiet, barrier and all-gather.
  *
- * tern_fence orders the operations of a context; tern_quiet completes them; tern_barrier completes them and
+ * tern_fence orders the operations of a context; tern_quiet completes them, and tern_quiet_rank those to one rank;
+ * tern_quiet_local waits until their sources may be overwritten; tern_barrier completes them and
  * synchronizes the ranks of the team; tern_allgather exchanges small blocks. None of these calls covers tagged
  * messages, whose requests tell when a message is complete. All ranks of a team make the same collective calls in the
  * same order.
@@ -8,10 +9,9 @@
 #ifndef TERN_SYNC_H
 #define TERN_SYNC_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <tern/context.h>
-#include <tern/job.h>
+#include <tern/inline.h>
 #include <tern/status.h>
 
 TERN_BEGIN_DECLS
@@ -19,12 +19,19 @@ TERN_BEGIN_DECLS
 /* Order the operations of a context. One-sided operations and active messages that the context has started are
  * delivered at each target before those that the context starts later. Tagged messages have an order of their own
  * (tagged.h).
+ *
+ * The call does not complete the earlier operations, and usually does not wait. Where the path to a target keeps the
+ * order, as stores to shared memory and some networks do, later operations follow at once. Elsewhere, the start of a
+ * later operation to the same target waits for the earlier ones. The call itself waits only for operations of a context
+ * that has counters (counter.h), and for data that travels in notifications to reach its destination.
  * Returns  TERN_OK: the order is established.
  *          TERN_ERR_TIMEOUT: the context's time limit passed. The order is not established; call again.
- *          TERN_ERR_STATE: an active message handler made the call, and operations are outstanding.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait for operations of a
+ *            context that has counters.
  *          TERN_ERR_ARG: ctx is NULL.
- * Remote   Later operations are delivered after earlier ones. The target does not have to call Tern; but the call also
- *          waits until the notification of each notified access has space at its target (notify.h).
+ * Remote   Later operations are delivered after earlier ones. The target does not have to call Tern; but the next
+ *          operation to the target may wait until the notification of each earlier notified access has space there
+ *          (notify.h).
  * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_fence(tern_ctx *ctx);
 
@@ -45,6 +52,52 @@ TERN_API tern_status tern_fence(tern_ctx *ctx);
  *          target may have to take other notifications first (notify.h).
  * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_quiet(tern_ctx *ctx);
+
+/* Complete all one-sided operations of a context towards one rank. The call completes the one-sided operations to the
+ * rank that the context has started, with or without an event. When the call returns, the data that they have written
+ * to the rank is visible to all ranks. Operations to other ranks may still be outstanding. The call contains a full
+ * memory barrier. It does not wait for tagged messages, nor for operations that wait for a counter (counter.h).
+ * Returns  TERN_OK: all operations to the rank are complete.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Call again to wait for the remaining operations.
+ *          TERN_ERR_STATE: an active message handler made the call, and operations are outstanding.
+ *          TERN_ERR_RANGE: the team of the context has no such rank.
+ *          TERN_ERR_ARG: ctx is NULL.
+ *          TERN_ERR_NOMEM: there is not enough memory.
+ *          Another error: the first error, since the last tern_quiet, of an operation without an event. It is reported
+ *            if all operations that failed were to this rank, and is forgotten then. If operations to several ranks
+ *            have failed, each of these calls reports it until tern_quiet is called.
+ * Remote   All data that the context has put to the rank is visible to all ranks. The target does not have to call
+ *          Tern, but may have to take other notifications before those of notified accesses (notify.h).
+ * Threads  Only the thread that uses ctx may call this function. */
+TERN_API tern_status tern_quiet_rank(tern_ctx *ctx, int rank);
+
+/* Get an event for the completion of all operations of a context. The event is complete when all one-sided operations
+ * that the context has started before the call, with or without an event, are complete. Operations that the context
+ * starts later do not delay it. The data of the operations is then visible to all ranks. The event
+ * covers no tagged messages, and no operations that wait for a counter (counter.h).
+ * Returns  TERN_OK: *event is the event. It may be complete already.
+ *          TERN_ERR_ARG: a pointer is NULL.
+ *          TERN_ERR_NOMEM: there is not enough memory.
+ *          Another error: the event is complete, and this is the first error, since the last tern_quiet, of an
+ *            operation without an event. If operations are outstanding, the event reports such an error instead.
+ * Remote   When the event is complete, all data that the context has put before the call is visible to all ranks. The
+ *          targets do not have to call Tern, but may have to take other notifications before those of notified accesses
+ *          (notify.h).
+ * Threads  Only the thread that uses ctx may call this function. */
+TERN_API tern_status tern_quiet_nb(tern_ctx *ctx, struct tern_event *event);
+
+/* Wait until all sources of a context may be overwritten. The call waits for the local completion of all puts and
+ * accumulates that the context has started: the program may then reuse their source buffers. The data may not have
+ * reached the targets yet. The call does not wait for gets, for fetching accumulates or for tagged messages.
+ * Returns  TERN_OK: all sources may be overwritten.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. Call again to wait for the remaining operations.
+ *          TERN_ERR_STATE: an active message handler made the call, and operations are outstanding.
+ *          TERN_ERR_ARG: ctx is NULL.
+ *          TERN_ERR_NOMEM: there is not enough memory.
+ * Remote   None: operations may still be on their way. An error of an operation is reported by its event, or by
+ *          tern_quiet.
+ * Threads  Only the thread that uses ctx may call this function. */
+TERN_API tern_status tern_quiet_local(tern_ctx *ctx);
 
 /* Complete the operations of a context, and meet all ranks. The call first completes all one-sided operations that the
  * context has started. It then waits until every rank of the context's team has called tern_barrier. It does not wait
@@ -83,23 +136,6 @@ TERN_API tern_status tern_barrier(tern_ctx *ctx);
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
  *          time. */
 TERN_API tern_status tern_allgather(tern_ctx *ctx, const void *src, size_t len, void *all);
-
-/* Make progress until a condition of the program holds. The call makes progress, and runs handlers, until
- * condition(arg) is true or the deadline passes. With TERN_NOW, the call polls once. Tern calls condition(arg) after
- * each poll; the condition must be cheap, and typically tests something that handlers change.
- *
- * A wait that takes long sleeps. It is woken by active messages, tagged messages, notifications and signals to this
- * rank, by the completion of operations of this rank, and by atomic operations that a thread of this rank executes for
- * other ranks (paths "cma", "bounce" and "ofi"). Changes by puts, by atomic operations through shared memory and by
- * other threads of the program do not wake the call; the condition sees them within 0.2 seconds.
- * Returns  TERN_OK: the condition holds.
- *          TERN_PENDING: the deadline is TERN_NOW, and the condition does not hold.
- *          TERN_ERR_TIMEOUT: the deadline passed, and the condition does not hold.
- *          TERN_ERR_STATE: an active message handler made the call.
- *          TERN_ERR_ARG: ctx or condition is NULL.
- * Remote   None.
- * Threads  Only the thread that uses ctx may call this function. */
-TERN_API tern_status tern_wait_until(tern_ctx *ctx, bool (*condition)(void *arg), void *arg, tern_deadline deadline);
 
 TERN_END_DECLS
 

@@ -1,50 +1,151 @@
 /* team.h: teams, which are ordered sets of ranks.
  *
  * Contexts and regions belong to a team, and the rank argument of a call counts in the team of the context or region
- * that is passed to the call. There are two teams: all ranks of the job, and the ranks of the node of this process.
+ * that is passed to the call. Every job has three teams: all ranks, the ranks of the node of this process, and this
+ * rank alone. A program creates others. The members of a team that tern_team_create and tern_team_strided create are
+ * the only ranks that take part; tern_team_split, tern_team_dup and tern_team_survivors are collective over an existing
+ * team. A rank may be in any number of teams, and teams may overlap.
  */
 #ifndef TERN_TEAM_H
 #define TERN_TEAM_H
 
+#include <stdint.h>
 #include <tern/status.h>
 
 TERN_BEGIN_DECLS
 
-/* An ordered set of ranks. tern_team_world and tern_team_node return one. */
+struct tern_ctx;
+
+/* An ordered set of ranks. tern_team_world, tern_team_node and tern_team_self return one. */
 typedef struct tern_team tern_team;
 
+/* A colour for tern_team_split: this rank gets no team. */
+#define TERN_NO_COLOUR (-1)
+
 /* Get the team of all ranks of the job.
- * Returns  The team; NULL before tern_init and after tern_finalize.
+ * Returns  The team; NULL before tern_init, after tern_finalize and in a child that fork created.
  * Remote   None.
  * Threads  Any thread may call this function. */
 TERN_API tern_team *tern_team_world(void);
 
 /* Get the team of the ranks that share memory with this rank. Their order is that of their ranks in the job.
- * Returns  The team; NULL before tern_init and after tern_finalize.
+ * Returns  The team; NULL before tern_init, after tern_finalize and in a child that fork created.
  * Remote   None.
  * Threads  Any thread may call this function. */
 TERN_API tern_team *tern_team_node(void);
 
+/* Get the team that consists of this rank alone.
+ * Returns  The team; NULL before tern_init, after tern_finalize and in a child that fork created.
+ * Remote   None.
+ * Threads  Any thread may call this function. */
+TERN_API tern_team *tern_team_self(void);
+
 /* Get the rank of this process in a team.
- * Returns  The rank; -1 if team is NULL.
+ * Returns  The rank; -1 if team is NULL or was freed.
  * Remote   None.
  * Threads  Any thread may call this function. */
 TERN_API int tern_team_rank(const tern_team *team);
 
 /* Get the number of ranks in a team.
- * Returns  The number of ranks; -1 if team is NULL.
+ * Returns  The number of ranks; -1 if team is NULL or was freed.
  * Remote   None.
  * Threads  Any thread may call this function. */
 TERN_API int tern_team_size(const tern_team *team);
 
 /* Translate a rank of one team into a rank of another. The call finds the rank that the same process has in the other
- * team.
+ * team, in constant time.
  * Returns  TERN_OK: the rank in the team to is in *out.
  *          TERN_ERR_RANGE: the team from has no such rank, or its process is not in the team to.
- *          TERN_ERR_ARG: a pointer is NULL.
+ *          TERN_ERR_ARG: a pointer is NULL. TERN_ERR_STATE: a team was freed.
  * Remote   None.
  * Threads  Any thread may call this function. */
 TERN_API tern_status tern_team_translate(const tern_team *from, int rank, const tern_team *to, int *out);
+
+/* Create a team of some ranks of a team. Only these ranks make the call; the others take no part, and may do anything
+ * meanwhile. ranks contains n different ranks of parent, among them the rank of the caller; rank i of the new team is
+ * ranks[i] of parent. The calls of the members belong together if their parent, ranks and tag are equal. If several
+ * threads of a rank create teams of the same parent at the same time, they pass different tags; otherwise tag may be
+ * any number, also always the same. Ranks that create several overlapping teams do so in the same order.
+ * The call waits until all members have made it. If members that wait for each other have passed different ranks with
+ * the same parent and tag, all of them get TERN_ERR_ARG. If a member dies meanwhile, the call fails at some or all
+ * members; if it succeeds at others, the collective calls on the new team fail.
+ * Returns  TERN_OK: the team is in *out. It exists until tern_team_free or tern_finalize.
+ *          TERN_ERR_ARG: a pointer is NULL, n is not positive, a rank appears twice, this rank is not in ranks, or
+ *          members passed different ranks. TERN_ERR_RANGE: parent has no such rank.
+ *          TERN_ERR_PEER: a member is dead or has left the job. TERN_ERR_NOMEM: there is not enough memory, or this
+ *          rank is in too many teams (only in jobs that survive deaths, over several nodes: at most 127).
+ *          TERN_ERR_STATE: called in a handler of an active message, or parent was freed. TERN_ERR_TIMEOUT.
+ *          All members that fail for a reason of one member get the same status.
+ * Remote   The members exchange messages through the one with the lowest rank in the job.
+ * Threads  Any thread may call this function. The call makes progress. */
+TERN_API tern_status tern_team_create(tern_team *parent, const int *ranks, int n, uint64_t tag, tern_team **out);
+
+/* Create a team of ranks of a team at a regular distance. Rank i of the new team is rank first + i * stride of parent;
+ * a negative stride reverses the order. Only the members make the call, and all pass the same arguments. Otherwise the
+ * call is equivalent to tern_team_create with these ranks.
+ * Returns  TERN_OK: the team is in *out. It exists until tern_team_free or tern_finalize.
+ *          TERN_ERR_ARG: a pointer is NULL, n is not positive, stride is 0 and n is not 1, this rank is not one of the
+ *          ranks, or members passed different ranks. TERN_ERR_RANGE: parent has no such rank.
+ *          TERN_ERR_PEER: a member is dead or has left the job. TERN_ERR_NOMEM: there is not enough memory, or this
+ *          rank is in too many teams. TERN_ERR_STATE: called in a handler of an active message, or parent was freed.
+ *          TERN_ERR_TIMEOUT.
+ * Remote   The members exchange messages through the one with the lowest rank in the job.
+ * Threads  Any thread may call this function. The call makes progress. */
+TERN_API tern_status tern_team_strided(tern_team *parent, int first, int stride, int n, uint64_t tag, tern_team **out);
+
+/* Split a team into teams by colour. Collective over the team of ctx. The ranks that pass the same colour form a team,
+ * in the order of their keys; ranks with equal keys keep their order. A rank that passes a negative colour, such as
+ * TERN_NO_COLOUR, gets no team: *out is NULL.
+ * Returns  TERN_OK: the team, or NULL, is in *out. It exists until tern_team_free or tern_finalize.
+ *          TERN_ERR_ARG: a pointer is NULL, or other ranks make another collective call. TERN_ERR_NOMEM: there is not
+ *          enough memory, or a rank is in too many teams. TERN_ERR_PEER: a member of the team of ctx has died.
+ *          TERN_ERR_STATE: another thread makes a collective call on the team, or the call was made in a handler of an
+ *          active message. TERN_ERR_TIMEOUT. On an error, no rank gets a team.
+ * Remote   The ranks of the team of ctx exchange colours and keys.
+ * Threads  The thread that uses ctx; one thread at a time for each team. The call makes progress. */
+TERN_API tern_status tern_team_split(struct tern_ctx *ctx, int colour, int64_t key, tern_team **out);
+
+/* Create a team with the same ranks in the same order. Collective over the team of ctx. Messages on one of the two
+ * teams do not match receives on the other, and two threads may make collective calls at once, each on a team of its
+ * own.
+ * Returns  TERN_OK: the team is in *out. It exists until tern_team_free or tern_finalize.
+ *          TERN_ERR_ARG: a pointer is NULL, or other ranks make another collective call. TERN_ERR_NOMEM: there is not
+ *          enough memory, or a rank is in too many teams. TERN_ERR_PEER: a member of the team of ctx has died.
+ *          TERN_ERR_STATE: another thread makes a collective call on the team, or the call was made in a handler of an
+ *          active message. TERN_ERR_TIMEOUT. On an error, no rank gets a team.
+ * Remote   The ranks of the team of ctx synchronize.
+ * Threads  The thread that uses ctx; one thread at a time for each team. The call makes progress. */
+TERN_API tern_status tern_team_dup(struct tern_ctx *ctx, tern_team **out);
+
+/* Create the team of the ranks of a team that are alive. Collective over the ranks of the team of ctx that are alive;
+ * the call waits until each of the others has made the call, has died, or has left the job. All ranks get the same
+ * team, in the order of their ranks in the team of ctx. It is meant for TERN_ON_FAILURE=return: after a death, the
+ * collective calls on a team of the dead rank fail, and the survivors go on with their own team, contexts and regions.
+ * If nobody has died, the call duplicates the team.
+ * Returns  TERN_OK: the team is in *out. It exists until tern_team_free or tern_finalize.
+ *          TERN_ERR_PEER: a rank died after it had made the call. All ranks get this error, and none gets a team: make
+ *          the call again. TERN_ERR_ARG: a pointer is NULL. TERN_ERR_NOMEM: there is not enough memory, or this rank is
+ *          in too many teams; make the call again after freeing some. TERN_ERR_STATE: another thread makes a collective
+ *          call on the team, or the call was made in a handler of an active message. TERN_ERR_TIMEOUT: make the call
+ *          again.
+ * Remote   The ranks of the team of ctx synchronize.
+ * Threads  The thread that uses ctx; one thread at a time for each team. The call makes progress. */
+TERN_API tern_status tern_team_survivors(struct tern_ctx *ctx, tern_team **out);
+
+/* Free a team that the program created. Collective over the team. This rank must have freed its contexts, regions,
+ * mutexes, atomic domains and clients of active messages of the team before. Teams may be freed in any order, also
+ * before the teams that were created from them. Active messages on the team that were sent before are delivered; a
+ * reply that arrives after the call, and tagged messages that no rank has received, are lost. If a member has died, the
+ * others do not wait for each other. tern_finalize frees all teams that are left.
+ * Returns  TERN_OK: the team is freed.
+ *          TERN_ERR_STATE: this rank still has contexts, regions, mutexes, atomic domains or clients of the team;
+ *          nothing has changed, and the others wait. The same: the team was freed before, another thread makes a
+ *          collective call on the team, or the call was made in a handler of an active message.
+ *          TERN_ERR_ARG: team is NULL or not one that the program created, or other ranks free another object.
+ *          TERN_ERR_TIMEOUT: a member has not made the call; make the call again.
+ * Remote   The call returns when all members have made it.
+ * Threads  One thread at a time for each team. The call makes progress. */
+TERN_API tern_status tern_team_free(tern_team *team);
 
 TERN_END_DECLS
 

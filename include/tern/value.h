@@ -46,8 +46,7 @@ TERN_INLINE tern_status tern_put_u8(tern_ctx *ctx, tern_region *region, int rank
  *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; *value is
  *            unchanged.
  *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
- *          TERN_ERR_TIMEOUT: the context's time limit passed. *value is undefined, and may change until tern_quiet
- *            returns.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed; *value is unchanged.
  *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
  *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
  *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
@@ -85,8 +84,7 @@ TERN_INLINE tern_status tern_put_u16(tern_ctx *ctx, tern_region *region, int ran
  *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; *value is
  *            unchanged.
  *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
- *          TERN_ERR_TIMEOUT: the context's time limit passed. *value is undefined, and may change until tern_quiet
- *            returns.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed; *value is unchanged.
  *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
  *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
  *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
@@ -124,8 +122,7 @@ TERN_INLINE tern_status tern_put_u32(tern_ctx *ctx, tern_region *region, int ran
  *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; *value is
  *            unchanged.
  *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
- *          TERN_ERR_TIMEOUT: the context's time limit passed. *value is undefined, and may change until tern_quiet
- *            returns.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed; *value is unchanged.
  *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
  *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
  *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
@@ -163,8 +160,7 @@ TERN_INLINE tern_status tern_put_u64(tern_ctx *ctx, tern_region *region, int ran
  *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; *value is
  *            unchanged.
  *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
- *          TERN_ERR_TIMEOUT: the context's time limit passed. *value is undefined, and may change until tern_quiet
- *            returns.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed; *value is unchanged.
  *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
  *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
  *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.
@@ -212,8 +208,8 @@ TERN_END_DECLS
  *          TERN_ERR_RANGE: rank is not in the context's team, or the value does not lie in rank's part; *pointer is
  *            unchanged.
  *          TERN_ERR_PEER: rank has died, or the connection to it is broken.
- *          TERN_ERR_TIMEOUT: the context's time limit passed. *pointer is undefined, and may change until tern_quiet
- *            returns.
+ *          TERN_ERR_TIMEOUT: the context's time limit passed. *pointer is unchanged if it has up to 8 bytes;
+ *            otherwise it is undefined, and may change until tern_quiet returns.
  *          TERN_ERR_LINK: the transport failed, for instance because rank has unmapped the memory that it registered.
  *          TERN_ERR_NOMEM: there is no memory to track another outstanding operation.
  *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait.

@@ -3,6 +3,7 @@
 
 #include "api/shape.h"
 #include "api/check.h"
+#include "api/shared.h"
 #include "api/use.h"
 #include "base/bits.h"
 #include "op/atomic/acc.h"
@@ -63,6 +64,7 @@ static tern_status check_places(const struct tern_api_call *c, const struct tern
         uint64_t at = remote->kind == TERN_LAYOUT_INDEXED ? ((const tern_layout_offset *)remote->list)[i]
                                                           : ((const struct tern_layout_extent *)remote->list)[i].at;
 
+        at += remote->first;
         if (!empty && ((shape->part->addr + at) & low))
             return is_astray(c, shape, at);
     }
@@ -139,6 +141,17 @@ static tern_status with(struct tern_api_call *c, const tern_opts *opts, bool fet
 
 /* ---- contiguous ---- */
 
+static tern_status piece(const struct tern_api_call *c, uint64_t offset, const void *local, size_t len);
+
+/* The same on the inner context of a shared one. */
+static __attribute__((cold, noinline)) tern_status piece_shared(const struct tern_api_call *c, uint64_t offset,
+                                                                const void *local, size_t len)
+{
+    struct tern_api_call call = *c;
+
+    return TERN_API_LOCKED(inner, c->ctx, (call.ctx = inner, piece(&call, offset, local, len)));
+}
+
 /* Run a contiguous accumulate: a strided shape without dimensions. */
 static tern_status piece(const struct tern_api_call *c, uint64_t offset, const void *local, size_t len)
 {
@@ -147,10 +160,18 @@ static tern_status piece(const struct tern_api_call *c, uint64_t offset, const v
     tern_status        st;
 
     if ((st = tern_api_part(c->ctx, c->region, c->rank, c->what, &shape.part)) < 0)
-        return st;
+        return st == TERN_API_IS_SHARED ? piece_shared(c, offset, local, len) : st;
     if (!local && len > 0)
         return tern_base_fail(TERN_ERR_ARG, "%s: the local buffer is NULL, but its length is %zu", c->what, len);
-    if (!tern_base_covers(shape.part->size, offset, len))
+    if (tern_api_is_dynamic(shape.part)) {
+        struct tern_api_place place = { .part = shape.part, .offset = offset, .len = len };
+
+        if ((st = tern_api_locate(c->ctx, c->region, c->rank, c->what, &place)) < 0)
+            return st;
+        shape.part = place.part;
+        offset = place.len > 0 ? place.offset : 0;
+    }
+    if (!tern_base_covers(tern_link_part_size(shape.part), offset, len))
         return tern_api_outside(shape.part, c->rank, offset, len, c->what);
     if ((st = tern_api_alive(c->ctx, c->rank, c->what)) < 0)
         return st;

@@ -3,9 +3,12 @@
 
 #include <stdio.h>
 
+#include "api/am.h"
 #include "api/check.h"
+#include "api/shared.h"
 #include "api/use.h"
 #include "base/bits.h"
+#include "core/idle_hook.h"
 #include "core/job.h"
 #include "core/message.h"
 #include "core/region.h"
@@ -35,7 +38,12 @@ static tern_status check_long(const tern_region *region, int peer, uint64_t offs
         return tern_base_fail(TERN_ERR_ARG, "%s: region is NULL; a long message needs a region", what);
     if (!region->part)
         return tern_api_freed(what, "the region");
-    if (!tern_base_covers(region->part[peer].size, offset, len))
+    if (region->dynamic)
+        return tern_base_fail(TERN_ERR_ARG,
+                              "%s: a long message cannot deliver its payload to a dynamic region; put the payload, and "
+                              "send a short message",
+                              what);
+    if (!tern_base_covers(tern_link_part_size(&region->part[peer]), offset, len))
         return tern_api_outside(&region->part[peer], peer, offset, len, what);
     return TERN_OK;
 }
@@ -64,7 +72,7 @@ static tern_status check_carried(const tern_region *region, int peer, size_t len
                           what, peer, tern_op_am_max_carried(peer), len);
 }
 
-static tern_status check_payload(const tern_am *m, int peer, const char *what)
+static inline __attribute__((always_inline)) tern_status check_payload(const tern_am *m, int peer, const char *what)
 {
     tern_status st;
 
@@ -103,21 +111,32 @@ static inline tern_status check_message(const tern_am **message, tern_am *copy, 
     return check_payload(m, peer, what);
 }
 
+/* Report that there is no such rank, or that the context is shared. */
+static __attribute__((cold, noinline)) tern_status no_peer(const tern_ctx *ctx, int rank, const char *what)
+{
+    return tern_api_is_shared(ctx) && (uint32_t)rank < (uint32_t)ctx->team->size ? TERN_API_IS_SHARED
+                                                                                 : tern_api_no_rank(ctx, rank, what);
+}
+
 /* Check what every request needs, and find the rank in the job. Returns a negative status on an error. */
 static inline tern_status check_peer(const tern_ctx *ctx, int rank, const char *what, int *peer)
 {
     if (TERN_UNLIKELY(!ctx))
         return tern_core_ctx_check(ctx, what);
     if (TERN_UNLIKELY(tern_core_in_handler()))
-        return tern_base_fail(TERN_ERR_STATE, "%s: a handler may send one reply, and nothing else", what);
-    if (TERN_UNLIKELY(rank < 0 || rank >= ctx->team->size))
-        return tern_api_no_rank(ctx, rank, what);
+        return tern_base_fail(TERN_ERR_STATE, "%s: %s", what,
+                              tern_core_in_idle_hook() ? "an idle hook must not send active messages"
+                                                       : "a handler may send one reply, and nothing else");
+    if (TERN_UNLIKELY((uint32_t)rank >= ctx->ranks))
+        return no_peer(ctx, rank, what);
     *peer = tern_core_team_world(ctx->team, rank);
     tern_core_job_check_deaths();
     if (TERN_UNLIKELY(tern_core_job_lost(*peer)))
         return tern_base_fail(TERN_ERR_PEER, "%s: rank %d is gone", what, rank);
     return TERN_OK;
 }
+
+static tern_status request_shared(tern_ctx *ctx, int rank, const tern_am *message, const char *what);
 
 static inline tern_status request(tern_ctx *ctx, int rank, const tern_am *message, const char *what)
 {
@@ -126,8 +145,14 @@ static inline tern_status request(tern_ctx *ctx, int rank, const tern_am *messag
     tern_status st = check_peer(ctx, rank, what, &peer);
 
     if (st < 0 || (st = check_message(&message, &copy, peer, what)) < 0)
-        return st;
+        return st == TERN_API_IS_SHARED ? request_shared(ctx, rank, message, what) : st;
     return tern_op_am_send(ctx, peer, message);
+}
+
+static __attribute__((cold, noinline)) tern_status request_shared(tern_ctx *ctx, int rank, const tern_am *message,
+                                                                  const char *what)
+{
+    return TERN_API_LOCKED(inner, ctx, request(inner, rank, message, what));
 }
 
 tern_status tern_am_request(tern_ctx *ctx, int rank, const tern_am *message)
@@ -138,6 +163,12 @@ tern_status tern_am_request(tern_ctx *ctx, int rank, const tern_am *message)
         return use.status;
 
     return request(ctx, rank, message, "tern_am_request");
+}
+
+static __attribute__((cold, noinline)) tern_status request_with_shared(tern_ctx *ctx, int rank, const tern_am *message,
+                                                                       const tern_opts *opts)
+{
+    return TERN_API_LOCKED(inner, ctx, tern_am_request_with(inner, rank, message, opts));
 }
 
 tern_status tern_am_request_with(tern_ctx *ctx, int rank, const tern_am *message, const tern_opts *opts)
@@ -154,7 +185,7 @@ tern_status tern_am_request_with(tern_ctx *ctx, int rank, const tern_am *message
 
     if (st < 0 || (st = check_peer(ctx, rank, o.what, &peer)) < 0 ||
         (st = check_message(&message, &now, peer, o.what)) < 0)
-        return st;
+        return st == TERN_API_IS_SHARED ? request_with_shared(ctx, rank, message, opts) : st;
     now = *message;
     now.flags |= o.opts->flags & TERN_IMMEDIATE;
     if (tern_op_is_parked(o.opts)) {
@@ -179,6 +210,12 @@ static __attribute__((noinline)) tern_status short_slowly(tern_ctx *ctx, int pee
     return tern_op_am_send(ctx, peer, &message);
 }
 
+static __attribute__((cold, noinline)) tern_status short_shared(tern_ctx *ctx, int rank, unsigned handler,
+                                                                const uint32_t *args, unsigned nargs)
+{
+    return TERN_API_LOCKED(inner, ctx, tern_am_short(inner, rank, handler, args, nargs));
+}
+
 tern_status tern_am_short(tern_ctx *ctx, int rank, unsigned handler, const uint32_t *args, unsigned nargs)
 {
     TERN_API_USE use = tern_api_use(ctx, "tern_am_short");
@@ -190,7 +227,7 @@ tern_status tern_am_short(tern_ctx *ctx, int rank, unsigned handler, const uint3
     tern_status st = check_peer(ctx, rank, "tern_am_short", &peer);
 
     if (TERN_UNLIKELY(st < 0 || (st = check_handler(handler, args, nargs, "tern_am_short")) < 0))
-        return st;
+        return st == TERN_API_IS_SHARED ? short_shared(ctx, rank, handler, args, nargs) : st;
     st = tern_op_am_send_short(ctx, peer, tern_op_am_with_team(ctx, handler), args, nargs);
     return TERN_LIKELY(st != TERN_AGAIN) ? st : short_slowly(ctx, peer, handler, args, nargs);
 }
@@ -228,21 +265,28 @@ static __attribute__((cold, noinline)) tern_status bad_token(const char *what)
                           what);
 }
 
-static inline tern_status check_token(const tern_am_token *token, const char *what)
+static __attribute__((cold, noinline)) tern_status replied_before(const char *what)
 {
-    if (TERN_UNLIKELY(!tern_op_am_current(token)))
-        return bad_token(what);
-    if (token->replied)
-        return tern_base_fail(TERN_ERR_STATE, "%s: the request has its reply already", what);
-    return TERN_OK;
+    return tern_base_fail(TERN_ERR_STATE, "%s: the request has its reply already", what);
+}
+
+/* The request is not an open one of the default client. */
+static __attribute__((cold, noinline)) tern_status reply_other(tern_am_token *token, const tern_am *message)
+{
+    return token->replied == TERN_AM_CLIENT_OPEN ? tern_api_am_client_reply(token, message)
+                                                 : replied_before("tern_am_reply");
 }
 
 tern_status tern_am_reply(tern_am_token *token, const tern_am *message)
 {
     tern_am     copy;
-    tern_status st = check_token(token, "tern_am_reply");
+    tern_status st;
 
-    if (st < 0 || (st = check_message(&message, &copy, token->from, "tern_am_reply")) < 0)
+    if (TERN_UNLIKELY(!tern_op_am_current(token)))
+        return bad_token("tern_am_reply");
+    if (TERN_UNLIKELY(token->replied != TERN_AM_OPEN))
+        return reply_other(token, message);
+    if ((st = check_message(&message, &copy, token->from, "tern_am_reply")) < 0)
         return st;
     st = message->kind == TERN_AM_SHORT && !message->local
              ? tern_op_am_send_short(NULL, token->from, tern_op_am_with_team(NULL, message->handler), message->args,
@@ -262,7 +306,7 @@ static tern_status check_long_prepare(const tern_am_prepare_opts *asked, int pee
 
     if (st == TERN_OK && asked->buffer && (asked->flags & TERN_IMMEDIATE))
         st = check_carried(asked->region, peer, asked->min, what);
-    if (st < 0 || asked->buffer || asked->region->part[peer].base || asked->min <= longest)
+    if (st < 0 || asked->buffer || tern_link_loads(&asked->region->part[peer]) || asked->min <= longest)
         return st;
     return tern_base_fail(TERN_ERR_RANGE,
                           "%s: stores do not reach the part of rank %d, and %zu bytes are more than the %zu for which "
@@ -298,7 +342,14 @@ static inline tern_status check_prepare(const tern_am_prepare_opts *asked, int p
 
 static struct tern_op_am_reservation *room_of(tern_am_prepared *prepared)
 {
-    return (struct tern_op_am_reservation *)(void *)prepared->reserved;
+    return tern_api_am_room(prepared);
+}
+
+static __attribute__((cold, noinline)) tern_status prepare_shared(tern_ctx *ctx, int rank,
+                                                                  const tern_am_prepare_opts *opts,
+                                                                  tern_am_prepared           *out)
+{
+    return TERN_API_LOCKED(inner, ctx, tern_am_prepare(inner, rank, opts, out));
 }
 
 tern_status tern_am_prepare(tern_ctx *ctx, int rank, const tern_am_prepare_opts *opts, tern_am_prepared *out)
@@ -314,7 +365,7 @@ tern_status tern_am_prepare(tern_ctx *ctx, int rank, const tern_am_prepare_opts 
     tern_status                 st = check_peer(ctx, rank, "tern_am_prepare", &peer);
 
     if (st < 0)
-        return st;
+        return st == TERN_API_IS_SHARED ? prepare_shared(ctx, rank, opts, out) : st;
     if (!opts || !out)
         return tern_api_null("tern_am_prepare", opts ? "out" : "opts");
     if (!(asked = TERN_API_SIZED(tern_am_prepare_opts, opts, &copy, "tern_am_prepare")))
@@ -324,14 +375,38 @@ tern_status tern_am_prepare(tern_ctx *ctx, int rank, const tern_am_prepare_opts 
     return tern_op_am_prepare(ctx, peer, asked, room_of(out), out);
 }
 
+/* The request is not an open one of the default client. */
+static __attribute__((cold, noinline)) tern_status prepare_reply_other(tern_am_token              *token,
+                                                                       const tern_am_prepare_opts *opts,
+                                                                       tern_am_prepared           *out)
+{
+    tern_am_prepare_opts copy;
+    tern_status          st;
+
+    if (token->replied != TERN_AM_CLIENT_OPEN)
+        return replied_before("tern_am_prepare_reply");
+    if (!opts || !out)
+        return tern_api_null("tern_am_prepare_reply", opts ? "out" : "opts");
+    if (!(opts = TERN_API_SIZED(tern_am_prepare_opts, opts, &copy, "tern_am_prepare_reply")))
+        return TERN_ERR_ARG;
+    if ((st = tern_api_am_prepare(opts, token->from, "tern_am_prepare_reply")) < 0 ||
+        (st = tern_api_am_client_prepare(tern_op_am_client_of(token), NULL, token->from, opts, out)) != TERN_OK)
+        return st;
+    room_of(out)->token = token;
+    token->replied = TERN_AM_CLIENT_REPLIED;
+    return TERN_OK;
+}
+
 tern_status tern_am_prepare_reply(tern_am_token *token, const tern_am_prepare_opts *opts, tern_am_prepared *out)
 {
     const tern_am_prepare_opts *asked;
     tern_am_prepare_opts        copy;
-    tern_status                 st = check_token(token, "tern_am_prepare_reply");
+    tern_status                 st;
 
-    if (st < 0)
-        return st;
+    if (TERN_UNLIKELY(!tern_op_am_current(token)))
+        return bad_token("tern_am_prepare_reply");
+    if (TERN_UNLIKELY(token->replied != TERN_AM_OPEN))
+        return prepare_reply_other(token, opts, out);
     if (!opts || !out)
         return tern_api_null("tern_am_prepare_reply", opts ? "out" : "opts");
     if (!(asked = TERN_API_SIZED(tern_am_prepare_opts, opts, &copy, "tern_am_prepare_reply")))
@@ -341,7 +416,7 @@ tern_status tern_am_prepare_reply(tern_am_token *token, const tern_am_prepare_op
     st = tern_op_am_prepare(NULL, token->from, asked, room_of(out), out);
     if (st == TERN_OK) {
         room_of(out)->token = token;
-        token->replied = true;
+        token->replied = TERN_AM_REPLIED;
     }
     return st;
 }
@@ -353,25 +428,51 @@ static inline tern_status check_live(const tern_am_prepared *prepared, const cha
     if (!prepared)
         return tern_api_null(what, "prepared");
     room = (const struct tern_op_am_reservation *)(const void *)prepared->reserved;
-    if (!room->live)
+    if (room->live == TERN_AM_DEAD)
         return tern_base_fail(TERN_ERR_STATE, "%s: the message was committed or cancelled before", what);
     if (TERN_UNLIKELY(room->kind == TERN_AM_LONG && !room->region->part))
         return tern_api_freed(what, "the region of the message");
     return TERN_OK;
 }
 
-tern_status tern_am_commit(tern_am_prepared *prepared, unsigned handler, const uint32_t *args, unsigned nargs,
-                           size_t len)
+/* Commit a long message of a context. Its payload may have to be transferred. */
+static __attribute__((noinline)) tern_status commit_long(struct tern_op_am_reservation *room, unsigned handler,
+                                                         const uint32_t *args, unsigned nargs, const void *payload,
+                                                         size_t len)
+{
+    unsigned with_team = tern_op_am_with_team(room->ctx, handler);
+
+    if (room->ctx->handle == room->ctx)
+        return tern_op_am_commit(room, with_team, args, nargs, payload, len);
+    return TERN_API_LOCKED(inner, room->ctx->handle, tern_op_am_commit(room, with_team, args, nargs, payload, len));
+}
+
+/* The message is not a live one of the default client. */
+static __attribute__((cold, noinline)) tern_status commit_other(tern_am_prepared *prepared, unsigned handler,
+                                                                const uint32_t *args, unsigned nargs, size_t len)
 {
     tern_status st = check_live(prepared, "tern_am_commit");
 
-    if (st < 0 || (st = check_handler(handler, args, nargs, "tern_am_commit")) < 0)
+    return st < 0 ? st : tern_api_am_client_commit(prepared, handler, args, nargs, len);
+}
+
+tern_status tern_am_commit(tern_am_prepared *prepared, unsigned handler, const uint32_t *args, unsigned nargs,
+                           size_t len)
+{
+    tern_status st;
+
+    if (TERN_UNLIKELY(!prepared || room_of(prepared)->live != TERN_AM_LIVE))
+        return commit_other(prepared, handler, args, nargs, len);
+    if ((st = check_live(prepared, "tern_am_commit")) < 0 ||
+        (st = check_handler(handler, args, nargs, "tern_am_commit")) < 0)
         return st;
     if (nargs > room_of(prepared)->nargs)
         return tern_base_fail(TERN_ERR_ARG, "tern_am_commit: %u arguments, but %u were prepared", nargs,
                               room_of(prepared)->nargs);
     if (len > prepared->len)
         return tern_base_fail(TERN_ERR_RANGE, "tern_am_commit: %zu bytes, but %zu were prepared", len, prepared->len);
+    if (TERN_UNLIKELY(room_of(prepared)->kind == TERN_AM_LONG && room_of(prepared)->ctx))
+        return commit_long(room_of(prepared), handler, args, nargs, prepared->addr, len);
     return tern_op_am_commit(room_of(prepared), tern_op_am_with_team(room_of(prepared)->ctx, handler), args, nargs,
                              prepared->addr, len);
 }
@@ -384,10 +485,34 @@ tern_status tern_am_cancel(tern_am_prepared *prepared)
     if (st < 0)
         return st;
     room = room_of(prepared);
-    tern_op_am_cancel(room);
     if (room->token)
-        room->token->replied = false;
+        room->token->replied = room->live == TERN_AM_LIVE_CLIENT ? TERN_AM_CLIENT_OPEN : TERN_AM_OPEN;
+    tern_op_am_cancel(room);
     return TERN_OK;
+}
+
+/* ---- for clients ---- */
+
+tern_status tern_api_am_peer(const tern_ctx *ctx, int rank, const char *what, int *peer)
+{
+    return check_peer(ctx, rank, what, peer);
+}
+
+tern_status tern_api_am_payload(const tern_am *message, int peer, const char *what)
+{
+    if (message->kind == TERN_AM_SHORT && message->len == 0 && !message->region)
+        return TERN_OK;
+    return check_payload(message, peer, what);
+}
+
+tern_status tern_api_am_carried(const tern_region *region, int peer, size_t len, const char *what)
+{
+    return check_carried(region, peer, len, what);
+}
+
+tern_status tern_api_am_prepare(const tern_am_prepare_opts *asked, int peer, const char *what)
+{
+    return check_prepare(asked, peer, what);
 }
 
 size_t tern_am_max_medium(const tern_ctx *ctx, int rank, unsigned nargs)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/check.h"
+#include "api/shared.h"
 #include "api/use.h"
 #include "base/bits.h"
 #include "core/domain.h"
@@ -45,8 +46,8 @@ static tern_status check_create(tern_type type, uint32_t ops, uint32_t flags)
 {
     char names[200];
 
-    if ((unsigned)type >= TERN_ATOMIC_TYPES)
-        return tern_base_fail(TERN_ERR_ARG, "type %u (%s) has no atomic operations; int32 to double have",
+    if (tern_op_exec_ops((uint32_t)type) == 0)
+        return tern_base_fail(TERN_ERR_ARG, "type %u (%s) has no atomic operations; integers, float and double have",
                               (unsigned)type, (unsigned)type < TERN_TYPES ? type_text[type] : "none");
     if (ops == 0)
         return tern_base_fail(TERN_ERR_ARG, "the set of operations is empty");
@@ -162,9 +163,9 @@ static tern_status read_args(const struct call *c, const tern_atomic_args *args,
         return refuse_args(c, args);
     a->op = op;
     if (!(op & TAKES_NO_OPERAND))
-        memcpy(&a->operand, args->operand, size); /* little-endian: the lower half */
+        tern_op_exec_copy(&a->operand, args->operand, size); /* little-endian: the lower bytes */
     if (op == TERN_ATOMIC_CAS)
-        memcpy(&a->compare, args->compare, size);
+        tern_op_exec_copy(&a->compare, args->compare, size);
     a->result = op & TERN_ATOMIC_FETCHING ? args->result : NULL;
     return TERN_OK;
 }
@@ -203,7 +204,8 @@ static tern_status by_network(const struct call *c, struct tern_op_atomic *a)
                               "%s: rank %d is not in the team of the domain, whose operations the network does",
                               c->what, c->rank);
     a->network = true;
-    a->part = &c->region->net[a->part->rank];
+    if (!c->region->dynamic) /* tern_api_locate has found it */
+        a->part = &c->region->net[a->part->rank];
     return TERN_OK;
 }
 
@@ -215,9 +217,20 @@ static tern_status check_target(const struct call *c, uint64_t offset, struct te
 
     if (st < 0)
         return st;
-    if (TERN_UNLIKELY(!tern_base_covers(a->part->size, offset, size)))
+    if (tern_api_is_dynamic(a->part)) {
+        struct tern_api_place place = { .part = a->part,
+                                        .offset = offset,
+                                        .len = size,
+                                        .by_network = c->domain && c->domain->mechanism == TERN_ATOMIC_NETWORK };
+
+        if ((st = tern_api_locate(c->ctx, c->region, c->rank, c->what, &place)) < 0)
+            return st;
+        a->part = place.part;
+        offset = place.offset;
+    }
+    if (TERN_UNLIKELY(!tern_base_covers(tern_link_part_size(a->part), offset, size)))
         return tern_api_outside(a->part, c->rank, offset, size, c->what);
-    if ((a->part->addr + offset) % size != 0)
+    if (((a->part->addr + offset) & (size - 1)) != 0) /* the size is a power of two */
         return tern_base_fail(TERN_ERR_ARG, "%s: offset %llu of rank %d is address 0x%llx there, no multiple of %zu",
                               c->what, (unsigned long long)offset, c->rank,
                               (unsigned long long)(a->part->addr + offset), size);
@@ -249,12 +262,25 @@ static tern_status go(const struct call *c, const struct tern_op_atomic *a, cons
     return tern_op_atomic(c->ctx, a, home, opts, c->what);
 }
 
+/* The same as run() on the inner context of a shared one. */
+static tern_status run_shared(const struct call *c, uint64_t offset, tern_type type, const tern_atomic_args *args);
+
 static tern_status run(const struct call *c, uint64_t offset, tern_type type, const tern_atomic_args *args)
 {
     struct tern_op_atomic a;
     tern_status           st = check(c, offset, type, args, &a);
 
-    return st < 0 ? st : tern_op_atomic(c->ctx, &a, a.part, &tern_op_blocking, c->what);
+    if (TERN_UNLIKELY(st < 0))
+        return st == TERN_API_IS_SHARED ? run_shared(c, offset, type, args) : st;
+    return tern_op_atomic(c->ctx, &a, a.part, &tern_op_blocking, c->what);
+}
+
+static __attribute__((cold, noinline)) tern_status run_shared(const struct call *c, uint64_t offset, tern_type type,
+                                                              const tern_atomic_args *args)
+{
+    struct call call = *c;
+
+    return TERN_API_LOCKED(inner, c->ctx, (call.ctx = inner, run(&call, offset, type, args)));
 }
 
 /* Read the arguments of a call that describes its operation in a struct, and choose the type: that of the domain, if
@@ -267,7 +293,7 @@ static tern_status read_call(const struct call *c, const tern_atomic_args **args
     if (!(*args = TERN_API_SIZED(tern_atomic_args, *args, copy, c->what)))
         return TERN_ERR_ARG;
     *type = c->domain ? c->domain->type : (*args)->type;
-    if ((unsigned)*type >= TERN_ATOMIC_TYPES)
+    if (tern_op_exec_ops((uint32_t)*type) == 0)
         return tern_base_fail(TERN_ERR_ARG, "%s: type %u has no atomic operations", c->what, (unsigned)*type);
     return TERN_OK;
 }
@@ -305,9 +331,17 @@ tern_status tern_inline_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern_r
 
     if (atomic->needs_domain && !domain)
         return tern_api_null(c.what, "domain");
-    if (atomic->type > TERN_ATOMIC_TYPES && !domain->freed)
-        return run(&c, offset, domain->type, &args);
+    if (atomic->type == TERN_INLINE_ANY_TYPE)
+        return domain->freed ? was_freed(c.what) : run(&c, offset, domain->type, &args);
     return run(&c, offset, (tern_type)atomic->type, &args);
+}
+
+/* The same on the inner context of a shared one. */
+static __attribute__((cold, noinline)) tern_status with_shared(const struct call *c, tern_atomic_domain *domain,
+                                                               uint64_t offset, const tern_atomic_args *args,
+                                                               const tern_opts *opts)
+{
+    return TERN_API_LOCKED(inner, c->ctx, tern_atomic_with(inner, domain, c->region, c->rank, offset, args, opts));
 }
 
 tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank, uint64_t offset,
@@ -327,7 +361,7 @@ tern_status tern_atomic_with(tern_ctx *ctx, tern_atomic_domain *domain, tern_reg
 
     c.what = o.what;
     if (st < 0 || (st = read_call(&c, &args, &copy, &type)) < 0 || (st = check(&c, offset, type, args, &a)) < 0)
-        return st;
+        return st == TERN_API_IS_SHARED ? with_shared(&c, domain, offset, args, opts) : st;
     if (tern_op_is_parked(o.opts) && (o.opts->flags & (TERN_ACQUIRE | TERN_RELEASE)))
         return tern_base_fail(TERN_ERR_ARG,
                               "%s: TERN_ACQUIRE and TERN_RELEASE order what the program does, and not what "

@@ -1,5 +1,6 @@
 /* check.c: see check.h. */
 #include "api/check.h"
+#include "api/shared.h"
 
 #include <string.h>
 #include <tern/atomic.h>
@@ -41,16 +42,35 @@ static __attribute__((cold, noinline)) tern_status no_part(const tern_ctx *ctx, 
         return st;
     if (!region)
         return tern_api_null(what, "region");
-    return region->part ? tern_api_no_rank(ctx, rank, what) : tern_api_freed(what, "the region");
+    if (!region->part)
+        return tern_api_freed(what, "the region");
+    return tern_api_no_rank(ctx, rank, what);
+}
+
+/* Find the part by way of a shared context, or report why there is none. */
+static __attribute__((cold, noinline)) tern_status part_shared(const tern_ctx *ctx, const tern_region *region, int rank,
+                                                               const char *what, const struct tern_link_part **part)
+{
+    if (!tern_api_is_shared(ctx) || !region || !region->part || (uint32_t)rank >= (uint32_t)ctx->team->size)
+        return no_part(ctx, region, rank, what);
+    *part = &region->part[tern_core_team_world(ctx->team, rank)];
+    return TERN_API_IS_SHARED;
+}
+
+static inline __attribute__((always_inline)) tern_status find_part(const tern_ctx *ctx, const tern_region *region,
+                                                                   int rank, const char *what,
+                                                                   const struct tern_link_part **part)
+{
+    if (TERN_UNLIKELY(!ctx || !region || !region->part || (uint32_t)rank >= ctx->ranks))
+        return part_shared(ctx, region, rank, what, part);
+    *part = &region->part[tern_core_team_world(ctx->team, rank)];
+    return TERN_OK;
 }
 
 tern_status tern_api_part(const tern_ctx *ctx, const tern_region *region, int rank, const char *what,
                           const struct tern_link_part **part)
 {
-    if (TERN_UNLIKELY(!ctx || !region || !region->part || (uint32_t)rank >= (uint32_t)ctx->team->size))
-        return no_part(ctx, region, rank, what);
-    *part = &region->part[tern_core_team_world(ctx->team, rank)];
-    return TERN_OK;
+    return find_part(ctx, region, rank, what, part);
 }
 
 tern_status tern_api_outside(const struct tern_link_part *part, int rank, uint64_t offset, uint64_t len,
@@ -60,8 +80,11 @@ tern_status tern_api_outside(const struct tern_link_part *part, int rank, uint64
         return tern_base_fail(TERN_ERR_RANGE,
                               "%s: rank %d is in the context's team but not in the region's team, and has no part",
                               what, rank);
+    if (tern_api_is_dynamic(part))
+        return tern_base_fail(TERN_ERR_ARG, "%s: this call does not access memory of a dynamic region", what);
     return tern_base_fail(TERN_ERR_RANGE, "%s: %llu bytes at offset %llu do not lie in the %llu bytes of rank %d", what,
-                          (unsigned long long)len, (unsigned long long)offset, (unsigned long long)part->size, rank);
+                          (unsigned long long)len, (unsigned long long)offset,
+                          (unsigned long long)tern_link_part_size(part), rank);
 }
 
 tern_status tern_api_alive(const tern_ctx *ctx, int rank, const char *what)
@@ -72,19 +95,52 @@ tern_status tern_api_alive(const tern_ctx *ctx, int rank, const char *what)
     return TERN_OK;
 }
 
-tern_status tern_api_xfer(const tern_ctx *ctx, const tern_region *region, int rank, struct tern_xfer *xfer,
-                          const char *what)
+/* Let a transfer to a dynamic region, whose offset is an address, refer to the attached memory. */
+static __attribute__((cold, noinline)) tern_status locate_xfer(const tern_ctx *ctx, const tern_region *region, int rank,
+                                                               struct tern_xfer *xfer, const char *what)
 {
-    tern_status st = tern_api_part(ctx, region, rank, what, &xfer->part);
+    struct tern_api_place place = { .part = xfer->part, .offset = xfer->offset, .len = xfer->len };
+    tern_status           st = tern_api_locate(ctx, region, rank, what, &place);
 
-    if (st < 0)
-        return st;
+    xfer->part = place.part;
+    xfer->offset = place.offset;
+    return st;
+}
+
+/* Check a transfer to a part that was found. */
+static inline tern_status check_xfer(const tern_ctx *ctx, const tern_region *region, int rank, struct tern_xfer *xfer,
+                                     const char *what)
+{
+    tern_status st;
+
     if (TERN_UNLIKELY(!xfer->local && xfer->len > 0))
         return tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL, but len is %zu", what, xfer->get ? "dst" : "src",
                               xfer->len);
-    if (TERN_UNLIKELY(!tern_base_covers(xfer->part->size, xfer->offset, xfer->len)))
-        return tern_api_outside(xfer->part, rank, xfer->offset, xfer->len, what);
+    if (TERN_UNLIKELY(!tern_base_covers(tern_link_part_size(xfer->part), xfer->offset, xfer->len))) {
+        if (!tern_api_is_dynamic(xfer->part))
+            return tern_api_outside(xfer->part, rank, xfer->offset, xfer->len, what);
+        if ((st = locate_xfer(ctx, region, rank, xfer, what)) < 0)
+            return st;
+    }
     return tern_api_alive(ctx, rank, what);
+}
+
+static __attribute__((cold, noinline)) tern_status check_xfer_shared(const tern_ctx *ctx, const tern_region *region,
+                                                                     int rank, struct tern_xfer *xfer, const char *what)
+{
+    tern_status st = check_xfer(ctx, region, rank, xfer, what);
+
+    return st < 0 ? st : TERN_API_IS_SHARED;
+}
+
+tern_status tern_api_xfer(const tern_ctx *ctx, const tern_region *region, int rank, struct tern_xfer *xfer,
+                          const char *what)
+{
+    tern_status st = find_part(ctx, region, rank, what, &xfer->part);
+
+    if (TERN_UNLIKELY(st < 0))
+        return st == TERN_API_IS_SHARED ? check_xfer_shared(ctx, region, rank, xfer, what) : st;
+    return check_xfer(ctx, region, rank, xfer, what);
 }
 
 const void *tern_api_resize(const void *in, void *copy, size_t size, const char *what, const char *type)
@@ -145,7 +201,7 @@ static tern_status check_allowed(const tern_opts *opts, unsigned allowed, const 
 /* Whether operations of the context may use the counter. The context may be NULL, which is reported later. */
 static inline bool is_counter_of(const tern_ctx *ctx, const tern_counter *counter)
 {
-    return counter->engine && (!ctx || counter->engine->owner == ctx);
+    return counter->engine && (!ctx || counter->engine->owner == ctx || counter->engine->owner->handle == ctx);
 }
 
 static __attribute__((cold, noinline)) tern_status refuse_counter(const tern_counter *counter, const char *name,

@@ -32,8 +32,26 @@ static inline const void *tern_api_sized(const void *in, void *copy, size_t size
 #define TERN_API_SIZED(type, in, copy, what) ((const type *)tern_api_sized(in, copy, sizeof(type), what, #type))
 
 /* Find the part of a rank of the context's team. Returns an error if an argument is invalid. */
+/* Returns TERN_API_IS_SHARED (api/shared.h), as tern_api_xfer does, if all is right and the context is shared. */
 tern_status tern_api_part(const tern_ctx *ctx, const tern_region *region, int rank, const char *what,
                           const struct tern_link_part **part);
+
+/* Whether the region is one to which ranks attach memory. Then a part has no memory of its own, an offset is an
+ * address, and tern_api_locate finds the memory. */
+static inline bool tern_api_is_dynamic(const struct tern_link_part *part)
+{
+    return TERN_UNLIKELY(part->mem_kind == TERN_MEM_DYNAMIC);
+}
+
+/* A place in a rank's memory. tern_api_locate: in, an address and a length; out, the part that is the attached memory,
+ * and the offset in it. An empty place stays as it is. May wait for the network. */
+struct tern_api_place {
+    const struct tern_link_part *part;
+    uint64_t                     offset, len;
+    bool                         by_network; /* find the part as a network with atomics reaches it */
+};
+tern_status tern_api_locate(const tern_ctx *ctx, const tern_region *region, int rank, const char *what,
+                            struct tern_api_place *place) __attribute__((cold));
 
 /* Check that the rank, which must be valid, is alive. */
 tern_status tern_api_alive(const tern_ctx *ctx, int rank, const char *what);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "api/shared.h"
 #include "api/use.h"
 #include "core/context.h"
 #include "core/job.h"
@@ -15,9 +16,27 @@ tern_status tern_ctx_create(tern_team *team, tern_order order, tern_ctx **out)
         return st;
     if (!team || !out)
         return tern_base_fail(TERN_ERR_ARG, "tern_ctx_create: %s is NULL", team ? "out" : "team");
-    if (order != TERN_RELAXED && order != TERN_STRICT)
-        return tern_base_fail(TERN_ERR_ARG, "tern_ctx_create: %d is neither TERN_RELAXED nor TERN_STRICT", (int)order);
+    if (team->freed)
+        return tern_base_fail(TERN_ERR_STATE, "tern_ctx_create: the team was freed");
+    if ((unsigned)order & ~(unsigned)(TERN_STRICT | TERN_SHARED))
+        return tern_base_fail(
+            TERN_ERR_ARG, "tern_ctx_create: %d is neither TERN_RELAXED nor TERN_STRICT, with or without TERN_SHARED",
+            (int)order);
+    if ((unsigned)order & TERN_SHARED)
+        return tern_core_ctx_open_shared(team, (tern_order)((unsigned)order & ~(unsigned)TERN_SHARED), out);
     return tern_core_ctx_open(team, order, out);
+}
+
+/* Complete and free a context that is not a handle. */
+static tern_status complete_and_free(tern_ctx *ctx)
+{
+    tern_status st = tern_core_ctx_retire(ctx, tern_core_ctx_deadline(ctx), "tern_ctx_free");
+
+    if (st < 0)
+        return st;
+    st = tern_core_ctx_failed(ctx, "tern_ctx_free");
+    tern_core_ctx_close(ctx);
+    return st;
 }
 
 tern_status tern_ctx_free(tern_ctx *ctx)
@@ -33,12 +52,7 @@ tern_status tern_ctx_free(tern_ctx *ctx)
         return st;
     if (ctx == tern_world)
         return tern_base_fail(TERN_ERR_ARG, "tern_ctx_free: TERN_WORLD stays until tern_finalize");
-    st = tern_core_ctx_retire(ctx, tern_core_ctx_deadline(ctx), "tern_ctx_free");
-    if (st < 0)
-        return st;
-    st = tern_core_ctx_failed(ctx, "tern_ctx_free");
-    tern_core_ctx_close(ctx);
-    return st;
+    return tern_api_is_shared(ctx) ? TERN_API_LOCKED(inner, ctx, complete_and_free(inner)) : complete_and_free(ctx);
 }
 
 tern_status tern_ctx_set_timeout(tern_ctx *ctx, double seconds)
@@ -54,7 +68,10 @@ tern_status tern_ctx_set_timeout(tern_ctx *ctx, double seconds)
         return st;
     if (isnan(seconds))
         return tern_base_fail(TERN_ERR_ARG, "tern_ctx_set_timeout: seconds is not a number");
-    ctx->timeout = seconds > 0 ? seconds : 0;
+    seconds = seconds > 0 ? seconds : 0;
+    __atomic_store(&ctx->timeout, &seconds, __ATOMIC_RELAXED); /* other threads may read that of a shared context */
+    if (tern_api_is_shared(ctx))
+        __atomic_store(&ctx->inner->timeout, &seconds, __ATOMIC_RELAXED);
     return TERN_OK;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "api/check.h"
+#include "api/shared.h"
 #include "api/use.h"
 #include "core/wait.h"
 #include "op/trigger/engine.h"
@@ -22,7 +23,7 @@ static inline bool is_counter(const tern_counter *counter)
 /* Debug builds: the context of a counter; NULL: none. */
 static inline struct tern_ctx *ctx_of(const tern_counter *counter)
 {
-    return TERN_BASE_DEBUG && is_counter(counter) ? counter->engine->owner : NULL;
+    return TERN_BASE_DEBUG && is_counter(counter) ? counter->engine->owner->handle : NULL;
 }
 
 tern_status tern_counter_create(tern_ctx *ctx, tern_counter **out)
@@ -32,14 +33,22 @@ tern_status tern_counter_create(tern_ctx *ctx, tern_counter **out)
     if (use.status < 0)
         return use.status;
 
+    tern_status st;
+
     if (!ctx || ctx->gone)
         return tern_core_ctx_check(ctx, "tern_counter_create");
+    if (tern_api_is_shared(ctx))
+        return TERN_API_LOCKED(inner, ctx, tern_counter_create(inner, out));
     if (!out)
         return tern_api_null("tern_counter_create", "out");
     if (ctx->order == TERN_STRICT)
         return tern_base_fail(TERN_ERR_ARG,
                               "tern_counter_create: a strict context has no counters: what they trigger is "
                               "not in the program's order; make a relaxed context for it");
+    /* Operations with counters start elsewhere, and would not stay behind those before a fence. */
+    if (TERN_UNLIKELY(ctx->ordered == TERN_ORDERED_FENCE) &&
+        (st = tern_core_ctx_drain(ctx, tern_core_ctx_deadline(ctx), "tern_counter_create")) < 0)
+        return st;
     return tern_op_counter_new(ctx, out);
 }
 
@@ -133,7 +142,7 @@ static tern_status await_poll(void *arg)
 {
     const struct await *a = arg;
 
-    tern_core_ctx_progress(a->counter->engine->owner);
+    tern_core_ctx_progress(a->counter->engine->owner->handle);
     return await_look(a);
 }
 

@@ -13,6 +13,11 @@ static inline struct tern_ctx *ctx_of(const tern_event *event)
     return TERN_BASE_DEBUG && event && event->pending ? tern_core_event_op(event)->progress : NULL;
 }
 
+static inline struct tern_ctx *ctx_at(const void *entry)
+{
+    return ctx_of(entry);
+}
+
 tern_status tern_inline_event_test(tern_event *event)
 {
     TERN_API_USE use = tern_api_use(ctx_of(event), "tern_event_test");
@@ -31,6 +36,25 @@ tern_status tern_inline_event_test(tern_event *event)
     tern_core_ctx_progress(ctx);
     st = tern_core_event_test(event);
     return TERN_UNLIKELY(st == TERN_PENDING && ctx->gone) ? tern_core_ctx_check(ctx, "tern_event_test") : st;
+}
+
+tern_status tern_event_peek(tern_event *event)
+{
+    TERN_API_USE use = tern_api_use(ctx_of(event), "tern_event_peek");
+
+    if (use.status < 0)
+        return use.status;
+
+    struct tern_ctx *ctx;
+    tern_status      st;
+
+    if (!event)
+        return tern_api_null("tern_event_peek", "event");
+    if (!event->pending)
+        return TERN_OK;
+    ctx = tern_core_event_op(event)->progress;
+    st = tern_core_event_test(event);
+    return st == TERN_PENDING && ctx->gone ? tern_core_ctx_check(ctx, "tern_event_peek") : st;
 }
 
 static enum tern_waitable_state event_state(const void *object)
@@ -81,7 +105,9 @@ tern_status tern_event_wait(tern_event *event, tern_deadline deadline)
         return use.status;
 
     struct tern_waitables of = { &events_kind, event, 1, "tern_event_wait" };
-    struct tern_wait      wait = { one_poll, tern_core_waitables_describe, &of, deadline, false };
+    struct tern_wait      wait = {
+             .poll = one_poll, .describe = tern_core_waitables_describe, .arg = &of, .deadline = deadline
+    };
 
     if (!event)
         return tern_api_null("tern_event_wait", "event");
@@ -90,6 +116,11 @@ tern_status tern_event_wait(tern_event *event, tern_deadline deadline)
 
 tern_status tern_event_wait_any(tern_event *events, size_t n, tern_deadline deadline, size_t *index)
 {
+    TERN_API_USE use = tern_api_use_all(events, n, ctx_at, true, "tern_event_wait_any");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_waitables of = { &events_kind, events, n, "tern_event_wait_any" };
 
     return tern_core_wait_any(&of, &deadline, index, NULL);
@@ -97,6 +128,11 @@ tern_status tern_event_wait_any(tern_event *events, size_t n, tern_deadline dead
 
 tern_status tern_event_wait_all(tern_event *events, size_t n, tern_deadline deadline)
 {
+    TERN_API_USE use = tern_api_use_all(events, n, ctx_at, true, "tern_event_wait_all");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_waitables of = { &events_kind, events, n, "tern_event_wait_all" };
 
     return tern_core_wait_all(&of, &events_kind, &deadline, NULL, NULL);
@@ -105,6 +141,11 @@ tern_status tern_event_wait_all(tern_event *events, size_t n, tern_deadline dead
 tern_status tern_event_wait_some(tern_event *events, size_t n, tern_deadline deadline, size_t *count, size_t *indices,
                                  tern_status *statuses)
 {
+    TERN_API_USE use = tern_api_use_all(events, n, ctx_at, true, "tern_event_wait_some");
+
+    if (use.status < 0)
+        return use.status;
+
     const struct tern_waitables of = { &events_kind, events, n, "tern_event_wait_some" };
 
     return tern_core_wait_some(&of, deadline, count, indices, NULL, statuses);

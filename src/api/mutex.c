@@ -2,8 +2,10 @@
 #include <tern/mutex.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/check.h"
+#include "api/shared.h"
 #include "api/use.h"
 #include "core/job.h"
 #include "core/region.h"
@@ -13,8 +15,6 @@
 
 static tern_status check_create(uint64_t count, size_t bytes)
 {
-    if (count == 0)
-        return tern_base_fail(TERN_ERR_ARG, "count is 0");
     if (count > UINT64_MAX / 2 / bytes)
         return tern_base_fail(TERN_ERR_NOMEM, "%llu mutexes are more than any memory holds", (unsigned long long)count);
     return TERN_OK;
@@ -27,25 +27,51 @@ static struct tern_mutexes *mutexes_new(void)
     struct tern_list *node = tern_base_retired_reuse(&freed);
 
     return node ? (struct tern_mutexes *)TERN_LIST_ITEM(node, struct tern_region_owned, node)
-                : malloc(sizeof(struct tern_mutexes));
+                : malloc(sizeof(struct tern_mutexes) + (size_t)tern_job.boot.ranks * sizeof(uint64_t));
 }
 
-/* Create a set of mutexes. The set is part of its region and is freed with the region. */
+/* Exchange the counts of all members. *most is the largest one. A rank that has no struct takes part, too. */
+static tern_status gather_counts(tern_ctx *ctx, uint64_t count, tern_mutexes *m, uint64_t *most)
+{
+    struct tern_team *team = ctx->team;
+    uint64_t         *all = team->scratch;
+    tern_status       st = tern_core_team_gather(team, &count, sizeof(count), all, tern_core_ctx_deadline(ctx),
+                                                 TERN_COLLECTIVE_MUTEX_CREATE);
+
+    *most = 0;
+    for (int i = 0; i < team->size && st == TERN_OK; i++) {
+        *most = all[i] > *most ? all[i] : *most;
+        if (m)
+            m->count[tern_core_team_world(team, i)] = all[i];
+    }
+    return st;
+}
+
+/* Create a set of mutexes. The set is part of its region and is freed with the region. The parts of all ranks have the
+ * size of the largest. */
 static tern_status create(tern_ctx *ctx, uint64_t count, tern_mutexes **out)
 {
     const tern_region_opts host = TERN_REGION_OPTS_INIT;
     unsigned               log = tern_op_mutex_log(ctx->team->size);
+    size_t                 bytes = tern_base_qlock_bytes(log);
     struct tern_mutexes   *m = mutexes_new();
-    tern_status            st = check_create(count, tern_base_qlock_bytes(log));
+    uint64_t               most = 0;
+    tern_status            st;
 
-    if (!m && st == TERN_OK)
-        st = tern_base_fail(TERN_ERR_NOMEM, "no memory for %zu bytes", sizeof(*m));
-    if (m)
-        *m = (struct tern_mutexes){
-            .owned.retired = &freed, .count = count, .log = log, .bytes = tern_base_qlock_bytes(log)
-        };
-    st = tern_core_region_alloc(ctx, st == TERN_OK ? count * tern_base_qlock_bytes(log) : 1, &host, "tern_mutex_create",
-                                st, m ? &m->region : NULL);
+    if (m) {
+        memset(m, 0, sizeof(*m) + (size_t)tern_job.boot.ranks * sizeof(uint64_t));
+        m->owned.retired = &freed;
+        m->log = log;
+        m->bytes = bytes;
+    }
+    if ((st = gather_counts(ctx, count, m, &most)) < 0) {
+        free(m);
+        return st;
+    }
+    if ((st = check_create(most, bytes)) == TERN_OK && !m)
+        st = tern_base_fail(TERN_ERR_NOMEM, "no memory for the counts of %d ranks", ctx->team->size);
+    st = tern_core_region_alloc(ctx, st == TERN_OK && most > 0 ? most * bytes : bytes, &host,
+                                TERN_COLLECTIVE_MUTEX_CREATE, st, m ? &m->region : NULL);
     if (st < 0) {
         free(m);
         return st;
@@ -83,13 +109,13 @@ static tern_status agree_free(const struct tern_mutexes *m)
     struct tern_team *team = m->region->team;
     tern_deadline     deadline = tern_core_job_deadline();
     uint64_t          held, *all = team->scratch;
-    tern_status       st = tern_core_team_gather(team, NULL, 0, NULL, deadline, "tern_mutex_free");
+    tern_status       st = tern_core_team_gather(team, NULL, 0, NULL, deadline, TERN_COLLECTIVE_MUTEX_FREE);
 
     held = tern_op_mutex_held(m);
     if (st == TERN_OK)
-        st = tern_core_team_gather(team, &held, sizeof(held), all, deadline, "tern_mutex_free");
+        st = tern_core_team_gather(team, &held, sizeof(held), all, deadline, TERN_COLLECTIVE_MUTEX_FREE);
     for (int i = 0; i < team->size && st == TERN_OK; i++)
-        if (all[i] < m->count)
+        if (all[i] != UINT64_MAX)
             st = tern_base_fail(TERN_ERR_STATE, "tern_mutex_free: mutex %llu of rank %d is held; unlock it first",
                                 (unsigned long long)all[i], i);
     return st;
@@ -118,6 +144,16 @@ tern_status tern_mutex_free(tern_mutexes *mutexes)
 
 /* ---- locking and unlocking ---- */
 
+static __attribute__((cold, noinline)) tern_status no_such(uint64_t count, int rank, uint64_t index, const char *what)
+{
+    if (count == 0)
+        return tern_base_fail(TERN_ERR_RANGE, "%s: no mutex %llu of rank %d, which created the set with 0 mutexes",
+                              what, (unsigned long long)index, rank);
+    return tern_base_fail(TERN_ERR_RANGE, "%s: no mutex %llu of rank %d, which has the mutexes 0 to %llu (count %llu)",
+                          what, (unsigned long long)index, rank, (unsigned long long)count - 1,
+                          (unsigned long long)count);
+}
+
 static tern_status find(tern_ctx *ctx, const tern_mutexes *mutexes, int rank, uint64_t index, const char *what,
                         struct tern_op_mutex *out)
 {
@@ -133,11 +169,40 @@ static tern_status find(tern_ctx *ctx, const tern_mutexes *mutexes, int rank, ui
         return tern_base_fail(TERN_ERR_RANGE,
                               "%s: rank %d is in the context's team but not in the team of the mutexes, and has none",
                               what, rank);
-    if (TERN_UNLIKELY(index >= mutexes->count))
-        return tern_base_fail(TERN_ERR_RANGE, "%s: no mutex %llu of rank %d, which has the mutexes 0 to %llu", what,
-                              (unsigned long long)index, rank, (unsigned long long)mutexes->count - 1);
+    if (TERN_UNLIKELY(index >= mutexes->count[out->part->rank]))
+        return no_such(mutexes->count[out->part->rank], rank, index, what);
     *out = (struct tern_op_mutex){ ctx, out->part, index * mutexes->bytes, index, mutexes->log, rank, what };
     return tern_api_alive(ctx, rank, what);
+}
+
+/* A mutex that a thread is locking through a shared context. */
+struct locking {
+    struct tern_list             node;
+    const struct tern_link_part *part;
+    uint64_t                     index;
+};
+
+/* Lock a mutex. The holder is the context, so that only one thread of a shared context at a time may lock the same
+ * mutex. */
+static tern_status lock(const struct tern_op_mutex *mutex, tern_deadline deadline)
+{
+    struct tern_shared *shared = mutex->ctx->shared;
+    struct locking      mine = { .part = mutex->part, .index = mutex->index };
+    tern_status         st;
+
+    if (TERN_LIKELY(!shared))
+        return tern_op_mutex_lock(mutex, deadline);
+    TERN_LIST_EACH(const struct locking, other, &shared->locking, node)
+        if (other->part == mine.part && other->index == mine.index)
+            return tern_base_fail(
+                TERN_ERR_STATE,
+                "%s: another thread is locking mutex %llu of rank %d through the same shared context; "
+                "threads that compete for a mutex need a context each",
+                mutex->what, (unsigned long long)mine.index, mutex->rank);
+    tern_base_list_push(&shared->locking, &mine.node);
+    st = tern_op_mutex_lock(mutex, deadline);
+    tern_base_list_remove(&mine.node);
+    return st;
 }
 
 tern_status tern_mutex_lock(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint64_t index)
@@ -150,7 +215,9 @@ tern_status tern_mutex_lock(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint
     struct tern_op_mutex mutex;
     tern_status          st = find(ctx, mutexes, rank, index, "tern_mutex_lock", &mutex);
 
-    return st < 0 ? st : tern_op_mutex_lock(&mutex, tern_core_ctx_deadline(ctx));
+    if (st == TERN_API_IS_SHARED)
+        return TERN_API_LOCKED(inner, ctx, tern_mutex_lock(inner, mutexes, rank, index));
+    return st < 0 ? st : lock(&mutex, tern_core_ctx_deadline(ctx));
 }
 
 tern_status tern_mutex_try(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint64_t index, tern_deadline deadline)
@@ -163,7 +230,9 @@ tern_status tern_mutex_try(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint6
     struct tern_op_mutex mutex;
     tern_status          st = find(ctx, mutexes, rank, index, "tern_mutex_try", &mutex);
 
-    return st < 0 ? st : tern_op_mutex_lock(&mutex, deadline);
+    if (st == TERN_API_IS_SHARED)
+        return TERN_API_LOCKED(inner, ctx, tern_mutex_try(inner, mutexes, rank, index, deadline));
+    return st < 0 ? st : lock(&mutex, deadline);
 }
 
 tern_status tern_mutex_unlock(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint64_t index)
@@ -176,5 +245,7 @@ tern_status tern_mutex_unlock(tern_ctx *ctx, tern_mutexes *mutexes, int rank, ui
     struct tern_op_mutex mutex;
     tern_status          st = find(ctx, mutexes, rank, index, "tern_mutex_unlock", &mutex);
 
+    if (st == TERN_API_IS_SHARED)
+        return TERN_API_LOCKED(inner, ctx, tern_mutex_unlock(inner, mutexes, rank, index));
     return st < 0 ? st : tern_op_mutex_unlock(&mutex);
 }

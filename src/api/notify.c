@@ -3,11 +3,21 @@
 #include <tern/notify.h>
 
 #include "api/check.h"
+#include "api/shared.h"
 #include "api/request.h"
 #include "api/use.h"
 #include "core/region.h"
 #include "op/start.h"
 #include "op/notify/notify.h"
+
+/* The same as access(), on a shared context, after the checks. */
+static __attribute__((cold, noinline)) tern_status access_shared(tern_ctx *ctx, int rank, const struct tern_xfer *xfer,
+                                                                 const tern_opts *opts, const char *what)
+{
+    return tern_api_notifies(xfer->part, rank, what)
+               ? TERN_API_LOCKED(inner, ctx, tern_op_contig(inner, xfer, opts, what))
+               : TERN_ERR_RANGE;
+}
 
 static tern_status access(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer, uint32_t tag,
                           const char *what)
@@ -16,7 +26,7 @@ static tern_status access(tern_ctx *ctx, tern_region *region, int rank, struct t
     tern_status     st = tern_api_xfer(ctx, region, rank, xfer, what);
 
     if (st < 0)
-        return st;
+        return st == TERN_API_IS_SHARED ? access_shared(ctx, rank, xfer, &opts, what) : st;
     return tern_api_notifies(xfer->part, rank, what) ? tern_op_contig(ctx, xfer, &opts, what) : TERN_ERR_RANGE;
 }
 
@@ -91,7 +101,7 @@ tern_status tern_notify_create(tern_ctx *ctx, tern_region *region, int source, i
         return use.status;
 
     struct tern_match_name      name = { .class = 0 };
-    struct tern_notify_request *notice;
+    struct tern_notify_request *notify_request;
     tern_status                 st;
 
     if (!ctx || ctx->gone)
@@ -114,29 +124,29 @@ tern_status tern_notify_create(tern_ctx *ctx, tern_region *region, int source, i
         (source == TERN_ANY_SOURCE ? TERN_MATCH_ANY_SOURCE : 0) | (tag == TERN_ANY_TAG ? TERN_MATCH_ANY_TAG : 0);
     name.source = source == TERN_ANY_SOURCE ? 0 : tern_core_team_world(ctx->team, source);
     name.tag = tag == TERN_ANY_TAG ? 0 : (uint64_t)tag;
-    if ((st = tern_op_notify_request_new(ctx, region, name, count, &notice)) == TERN_OK)
-        *out = tern_api_notify_handle(notice);
+    if ((st = tern_op_notify_request_new(ctx, region, name, count, &notify_request)) == TERN_OK)
+        *out = tern_api_notify_handle(notify_request);
     return st;
 }
 
 tern_status tern_notify_probe(tern_request *request, tern_request_info *info)
 {
-    struct tern_notify_request *notice = tern_api_notify_request(request);
+    struct tern_notify_request *notify_request = tern_api_notify_request(request);
     struct tern_match_name      name;
     uint64_t                    bytes;
     uint32_t                    polls = 0;
 
     if (!request)
         return tern_api_null("tern_notify_probe", "request");
-    if (!notice)
+    if (!notify_request)
         return tern_base_fail(TERN_ERR_ARG, "tern_notify_probe: the request is of a message, not of notifications");
-    if (tern_op_notify_request_state(notice) == TERN_NOTIFY_REQUEST_FREED)
+    if (tern_op_notify_request_state(notify_request) == TERN_NOTIFY_REQUEST_FREED)
         return tern_api_freed("tern_notify_probe", "the request");
-    tern_core_ctx_poll_notify(notice->ctx, &polls);
-    if (!tern_op_notify_request_peek(notice, &name, &bytes))
-        return notice->ctx->gone ? tern_core_ctx_check(notice->ctx, "tern_notify_probe") : TERN_PENDING;
+    tern_core_ctx_poll_notify(notify_request->ctx, &polls);
+    if (!tern_op_notify_request_peek(notify_request, &name, &bytes))
+        return notify_request->ctx->gone ? tern_core_ctx_check(notify_request->ctx, "tern_notify_probe") : TERN_PENDING;
     if (info)
-        *info = (tern_request_info){ .source = tern_core_team_rank(notice->ctx->team, name.source),
+        *info = (tern_request_info){ .source = tern_core_team_rank(notify_request->ctx->team, name.source),
                                      .tag = (int64_t)name.tag,
                                      .len = bytes };
     return TERN_OK;

@@ -4,9 +4,11 @@
 #include <string.h>
 
 #include "api/check.h"
+#include "api/shared.h"
 #include "api/use.h"
 #include "core/job.h"
 #include "core/region.h"
+#include "core/region_dynamic.h"
 #include "op/notify/notify.h"
 
 #define LONGEST_PATH 4000
@@ -15,8 +17,14 @@ static tern_status check_alloc(uint64_t size, const tern_region_opts *opts)
 {
     bool is_file = opts->memory == TERN_MEMORY_FILE;
 
-    if (size == 0)
-        return tern_base_fail(TERN_ERR_ARG, "size is 0");
+    if (size == 0 && opts->reserve == 0 && opts->each == 0)
+        return tern_base_fail(TERN_ERR_ARG, "size is 0; opts->each permits parts of 0 bytes");
+    if (opts->each > 1 || opts->unused != 0)
+        return tern_base_fail(TERN_ERR_ARG, "opts->each is %u and opts->unused is %u; they are 0 or 1, and 0",
+                              opts->each, opts->unused);
+    if (opts->reserve != 0 && opts->reserve < size)
+        return tern_base_fail(TERN_ERR_ARG, "opts->reserve is %llu, less than size, which is %llu",
+                              (unsigned long long)opts->reserve, (unsigned long long)size);
     if (opts->memory != TERN_MEMORY_HOST && opts->memory != TERN_MEMORY_HUGE && !is_file)
         return tern_base_fail(TERN_ERR_ARG, "%d is no kind of memory", (int)opts->memory);
     if (is_file && (!opts->path || !*opts->path || strlen(opts->path) > LONGEST_PATH))
@@ -53,7 +61,7 @@ tern_status tern_region_create(tern_ctx *ctx, uint64_t size, const tern_region_o
         return st;
     if (opts)
         known = TERN_API_SIZED(tern_region_opts, opts, &copy, "tern_region_create");
-    st = tern_core_region_alloc(ctx, size, known ? known : &copy, "tern_region_create",
+    st = tern_core_region_alloc(ctx, size, known ? known : &copy, TERN_COLLECTIVE_REGION_CREATE,
                                 known ? check_alloc(size, known) : TERN_ERR_ARG, out);
     tern_core_team_release(ctx->team);
     return st;
@@ -85,6 +93,71 @@ tern_status tern_region_register(tern_ctx *ctx, void *addr, uint64_t len, tern_r
     return st;
 }
 
+tern_status tern_region_adopt(tern_ctx *ctx, void *addr, uint64_t len, tern_region **out)
+{
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_region_adopt");
+
+    if (use.status < 0)
+        return use.status;
+
+    tern_status st;
+
+    if ((st = begin(ctx, out, "tern_region_adopt")) < 0)
+        return st;
+    st = tern_core_region_adopt(ctx, addr, len, check_register(addr, len), out);
+    tern_core_team_release(ctx->team);
+    return st;
+}
+
+tern_status tern_region_open(tern_ctx *ctx, tern_region **out)
+{
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_region_open");
+
+    if (use.status < 0)
+        return use.status;
+
+    tern_status st;
+
+    if ((st = begin(ctx, out, "tern_region_open")) < 0)
+        return st;
+    st = tern_core_dynamic_open(ctx, TERN_OK, out);
+    tern_core_team_release(ctx->team);
+    return st;
+}
+
+static tern_status check_dynamic(const tern_region *region, const char *what)
+{
+    tern_status st;
+
+    if (!region)
+        return tern_api_null(what, "region");
+    if (!region->part)
+        return tern_api_freed(what, "the region");
+    if ((st = tern_core_job_running(what)) < 0)
+        return st;
+    return region->dynamic ? TERN_OK
+                           : tern_base_fail(TERN_ERR_ARG, "%s: the region was not made by tern_region_open", what);
+}
+
+tern_status tern_region_attach(tern_region *region, void *addr, uint64_t len)
+{
+    tern_status st = check_dynamic(region, "tern_region_attach");
+
+    if (st < 0)
+        return st;
+    if (!addr || len == 0 || len > UINTPTR_MAX - (uintptr_t)addr)
+        return tern_base_fail(TERN_ERR_ARG, "tern_region_attach: %llu bytes at %p are no memory that can be attached",
+                              (unsigned long long)len, addr);
+    return tern_core_dynamic_attach(region, addr, len);
+}
+
+tern_status tern_region_detach(tern_region *region, void *addr)
+{
+    tern_status st = check_dynamic(region, "tern_region_detach");
+
+    return st < 0 ? st : tern_core_dynamic_detach(region, addr);
+}
+
 tern_status tern_region_free(tern_region *region)
 {
     tern_status       st;
@@ -107,6 +180,27 @@ tern_status tern_region_free(tern_region *region)
     st = tern_core_region_free(region, "tern_region_free");
     if (st == TERN_OK)
         tern_op_notify_forget(scope);
+    tern_core_team_release(team);
+    return st;
+}
+
+tern_status tern_region_grow(tern_region *region, uint64_t size)
+{
+    tern_status       st;
+    struct tern_team *team;
+
+    if (!region)
+        return tern_api_null("tern_region_grow", "region");
+    if (!region->part)
+        return tern_api_freed("tern_region_grow", "the region");
+    if ((st = tern_core_job_running("tern_region_grow")) < 0)
+        return st;
+    if (region->owned)
+        return tern_base_fail(TERN_ERR_ARG, "tern_region_grow: the region belongs to a set of mutexes");
+    team = region->team;
+    if ((st = tern_core_team_claim(team, NULL, "tern_region_grow")) < 0)
+        return st;
+    st = tern_core_region_grow(region, size);
     tern_core_team_release(team);
     return st;
 }
@@ -135,7 +229,7 @@ uint64_t tern_region_size(const tern_region *region, int rank)
 {
     int world = world_rank(region, rank);
 
-    return world < 0 ? 0 : region->part[world].size;
+    return world < 0 ? 0 : tern_link_part_size(&region->part[world]);
 }
 
 const char *tern_region_path(const tern_region *region, int rank)
@@ -143,6 +237,15 @@ const char *tern_region_path(const tern_region *region, int rank)
     int world = world_rank(region, rank);
 
     return world < 0 || !region->part[world].path ? "none" : region->part[world].path->name;
+}
+
+/* Find a region by way of a shared context, or report that there is no such rank. */
+static __attribute__((cold, noinline)) tern_status find_shared(tern_ctx *ctx, int rank, const void *addr,
+                                                               tern_region **region, uint64_t *offset)
+{
+    return tern_api_is_shared(ctx) && (uint32_t)rank < (uint32_t)ctx->team->size
+               ? TERN_API_LOCKED(inner, ctx, tern_region_find(inner, rank, addr, region, offset))
+               : tern_api_no_rank(ctx, rank, "tern_region_find");
 }
 
 tern_status tern_region_find(tern_ctx *ctx, int rank, const void *addr, tern_region **region, uint64_t *offset)
@@ -155,8 +258,8 @@ tern_status tern_region_find(tern_ctx *ctx, int rank, const void *addr, tern_reg
     struct tern_region *found;
     int                 world;
 
-    if (!ctx || rank < 0 || rank >= ctx->team->size)
-        return tern_api_no_rank(ctx, rank, "tern_region_find");
+    if (!ctx || (uint32_t)rank >= ctx->ranks)
+        return find_shared(ctx, rank, addr, region, offset);
     if (!region || !offset)
         return tern_api_null("tern_region_find", region ? "offset" : "region");
     world = tern_core_team_world(ctx->team, rank);

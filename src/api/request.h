@@ -3,6 +3,9 @@
 
 #include <tern/notify.h>
 
+#include "base/debug.h"
+#include "core/team.h"
+#include "core/wait_set.h"
 #include "op/notify/notify.h"
 #include "op/tagged/tagged.h"
 
@@ -18,13 +21,60 @@ tern_status tern_api_deserted(const struct tern_match_name *name, const char *wh
 
 /* A handle of the program is the address of a request of a message or, with the lowest bit set, of a notification
  * request. Both objects are aligned to cache lines. */
-static inline tern_request *tern_api_notify_handle(struct tern_notify_request *notice)
+static inline tern_request *tern_api_notify_handle(struct tern_notify_request *notify_request)
 {
-    return (tern_request *)((uintptr_t)notice | 1);
+    return (tern_request *)((uintptr_t)notify_request | 1);
 }
 
 /* The notification request of a handle; NULL: the handle is NULL or of a request of a message. */
 static inline struct tern_notify_request *tern_api_notify_request(const tern_request *handle)
 {
     return ((uintptr_t)handle & 1) != 0 ? (struct tern_notify_request *)((uintptr_t)handle - 1) : NULL;
+}
+
+/* Report that a request is not started, and why; or that its handle is a copy from before it was freed. */
+tern_status tern_api_not_started(const tern_request *request, const char *what) __attribute__((cold, noinline));
+tern_status tern_api_was_freed(const char *what) __attribute__((cold, noinline));
+
+/* Whether the handle of a notification request is a copy from before it was freed. */
+static inline bool tern_api_request_is_freed(const struct tern_notify_request *notify_request)
+{
+    return tern_op_notify_request_state(notify_request) == TERN_NOTIFY_REQUEST_FREED;
+}
+
+/* Debug builds: the context of a request; NULL: none. */
+static inline struct tern_ctx *tern_api_request_ctx(const tern_request *handle)
+{
+    const struct tern_notify_request *notify_request = tern_api_notify_request(handle);
+
+    if (!TERN_BASE_DEBUG || !handle)
+        return NULL;
+    return notify_request ? (tern_api_request_is_freed(notify_request) ? NULL : notify_request->ctx) : handle->ctx;
+}
+
+/* Returns the state of either kind of request; NULL is idle. */
+static inline enum tern_waitable_state tern_api_request_state(const tern_request *handle)
+{
+    const struct tern_notify_request *notify_request = tern_api_notify_request(handle);
+
+    if (notify_request)
+        return tern_op_notify_request_state(notify_request);
+    return handle ? tern_op_request_state(handle) : TERN_WAITABLE_IDLE;
+}
+
+static inline bool tern_api_request_is_started(const tern_request *handle)
+{
+    return tern_api_request_state(handle) != TERN_WAITABLE_IDLE;
+}
+
+/* Describe the last match of a notification request. info may be NULL. */
+static inline void tern_api_tell_notify(const struct tern_notify_request *notify_request, tern_request_info *info)
+{
+    if (!info)
+        return;
+    info->source = tern_core_team_rank(notify_request->ctx->team, notify_request->source);
+    info->tag = notify_request->tag;
+    info->len = notify_request->bytes;
+    info->matches = notify_request->count - notify_request->left;
+    info->reserved = 0;
 }

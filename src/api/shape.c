@@ -3,6 +3,7 @@
 #include "api/shape.h"
 
 #include "api/check.h"
+#include "api/shared.h"
 #include "api/signal.h"
 #include "base/bits.h"
 #include "base/debug.h"
@@ -45,9 +46,10 @@ static __attribute__((cold, noinline)) tern_status out_of_part(const struct tern
 {
     if (shape->part->region == 0)
         return tern_api_outside(shape->part, c->rank, offset, len, c->what);
-    return tern_base_fail(
-        TERN_ERR_RANGE, "%s: piece %zu, %llu bytes at offset %llu, does not lie in the %llu bytes of rank %d", c->what,
-        piece, (unsigned long long)len, (unsigned long long)offset, (unsigned long long)shape->part->size, c->rank);
+    return tern_base_fail(TERN_ERR_RANGE,
+                          "%s: piece %zu, %llu bytes at offset %llu, does not lie in the %llu bytes of rank %d",
+                          c->what, piece, (unsigned long long)len, (unsigned long long)offset,
+                          (unsigned long long)tern_link_part_size(shape->part), c->rank);
 }
 
 /* Find the part, and check that the rank is alive. name is the argument that describes the transfer. */
@@ -91,7 +93,7 @@ static __attribute__((noinline)) tern_status check_overlap(const struct tern_api
         tern_op_overlap_within(near_is_written ? &s.local : &s.remote, TERN_OVERLAP_PIECES, &where))
         return tern_base_fail(TERN_ERR_ARG, "%s: pieces of the destination overlap at %s 0x%llx", c->what,
                               near_is_written ? "address" : "offset", (unsigned long long)where);
-    if (s.part->base &&
+    if (tern_link_loads(s.part) &&
         tern_op_overlap_between(&s.local, &s.remote, (uint64_t)(uintptr_t)s.part->base, TERN_OVERLAP_PIECES, &where))
         return tern_base_fail(TERN_ERR_ARG, "%s: source and destination overlap at address 0x%llx", c->what,
                               (unsigned long long)where);
@@ -184,12 +186,13 @@ static tern_status check_pieces(const struct tern_api_call *c, const tern_vector
     return TERN_OK;
 }
 
-static bool simple_extents(const tern_vector *v, uint64_t size, uint64_t *total)
+static inline __attribute__((always_inline)) bool extents_after(const tern_vector *v, uint64_t base, uint64_t size,
+                                                                uint64_t *total)
 {
     uint64_t bits = size, lens = 0, sum = 0;
 
     for (size_t i = 0; i < v->remote_count; i++) {
-        uint64_t at = v->remote[i].offset, len = v->remote[i].len;
+        uint64_t at = v->remote[i].offset - base, len = v->remote[i].len;
 
         bits |= at | (at + len) | (size - at - len);
         lens |= len;
@@ -199,17 +202,22 @@ static bool simple_extents(const tern_vector *v, uint64_t size, uint64_t *total)
     return bits < HIGHEST && sum_is_simple(lens, v->remote_count);
 }
 
+static bool simple_extents(const tern_vector *v, uint64_t size, uint64_t *total)
+{
+    return TERN_LIKELY(v->base == 0) ? extents_after(v, 0, size, total) : extents_after(v, v->base, size, total);
+}
+
 static tern_status check_extents(const struct tern_api_call *c, const tern_vector *v, const struct tern_shape *shape,
                                  uint64_t *total)
 {
-    if (TERN_LIKELY(simple_extents(v, shape->part->size, total)))
+    if (TERN_LIKELY(simple_extents(v, tern_link_part_size(shape->part), total)))
         return TERN_OK;
     *total = 0;
     for (size_t i = 0; i < v->remote_count; i++) {
         const tern_extent *e = &v->remote[i];
 
-        if (e->len > 0 && !tern_base_covers(shape->part->size, e->offset, e->len))
-            return out_of_part(c, shape, i, e->offset, e->len);
+        if (e->len > 0 && !tern_base_covers(tern_link_part_size(shape->part), e->offset - v->base, e->len))
+            return out_of_part(c, shape, i, e->offset - v->base, e->len);
         if (__builtin_add_overflow(*total, e->len, total))
             return too_much(c);
     }
@@ -226,16 +234,72 @@ static __attribute__((cold, noinline)) tern_status vector_of_version(const struc
     return v ? tern_api_vector(c, v) : TERN_ERR_ARG;
 }
 
+/* The same on the inner context of a shared one. */
+static __attribute__((cold, noinline)) tern_status vector_shared(const struct tern_api_call *c, const tern_vector *v)
+{
+    struct tern_api_call call = *c;
+
+    return TERN_API_LOCKED(inner, c->ctx, (call.ctx = inner, tern_api_vector(&call, v)));
+}
+
+/* Find the attached memory of a dynamic region that contains the bytes from an address on, which is the first of a
+ * list: all others must lie in the same memory. Returns its address at its rank in *addr. */
+static __attribute__((cold, noinline)) tern_status locate(const struct tern_api_call *c, uint64_t first, uint64_t len,
+                                                          struct tern_shape *shape, uint64_t *addr)
+{
+    struct tern_api_place place = { .part = shape->part, .offset = first, .len = len };
+    tern_status           st = tern_api_locate(c->ctx, c->region, c->rank, c->what, &place);
+
+    shape->part = place.part;
+    *addr = place.part->addr;
+    return st;
+}
+
+static __attribute__((cold, noinline)) tern_status locate_vector(const struct tern_api_call *c, const tern_vector *v,
+                                                                 struct tern_shape *shape, tern_vector *copy)
+{
+    tern_status st = TERN_OK;
+    uint64_t    addr = 0;
+    size_t      i = 0;
+
+    *copy = *v;
+    while (v->remote && i < v->remote_count && v->remote[i].len == 0)
+        i++;
+    if (v->remote && i < v->remote_count)
+        st = locate(c, v->remote[i].offset - v->base, v->remote[i].len, shape, &addr);
+    copy->base += addr;
+    return st;
+}
+
+static __attribute__((cold, noinline)) tern_status locate_indexed(const struct tern_api_call *c, const tern_indexed *x,
+                                                                  struct tern_shape *shape, tern_indexed *copy)
+{
+    tern_status st = TERN_OK;
+    uint64_t    addr = 0;
+
+    *copy = *x;
+    if (x->remote && x->remote_count > 0 && x->remote_len > 0)
+        st = locate(c, x->remote[0] - x->base, x->remote_len, shape, &addr);
+    copy->base += addr;
+    return st;
+}
+
 tern_status tern_api_vector(const struct tern_api_call *c, const tern_vector *v)
 {
     struct tern_shape shape; /* not zeroed, because that takes longer than a short list */
+    tern_vector       located;
     uint64_t          near, far;
     tern_status       st = check_target(c, v, "vector", &shape);
 
     if (st < 0)
-        return st;
+        return st == TERN_API_IS_SHARED ? vector_shared(c, v) : st;
     if (TERN_UNLIKELY(v->size != sizeof(*v)))
         return vector_of_version(c, v);
+    if (tern_api_is_dynamic(shape.part)) {
+        if ((st = locate_vector(c, v, &shape, &located)) < 0)
+            return st;
+        v = &located;
+    }
     if (!v->local && v->local_count > 0)
         return list_is_null(c, "local", "local_count", v->local_count);
     if (!v->remote && v->remote_count > 0)
@@ -248,20 +312,21 @@ tern_status tern_api_vector(const struct tern_api_call *c, const tern_vector *v)
     shape.total = near;
     shape.local =
         (struct tern_layout){ .kind = TERN_LAYOUT_VECTOR, .total = near, .count = v->local_count, .list = v->local };
-    shape.remote =
-        (struct tern_layout){ .kind = TERN_LAYOUT_VECTOR, .total = far, .count = v->remote_count, .list = v->remote };
+    shape.remote = (struct tern_layout){
+        .kind = TERN_LAYOUT_VECTOR, .total = far, .first = -v->base, .count = v->remote_count, .list = v->remote
+    };
     return tern_api_shape_go(c, &shape);
 }
 
 /* ---- indexed ---- */
 
 /* The index of the piece with the highest offset, which is the one that may be out of range. */
-static size_t highest(const tern_layout_offset *at, size_t count)
+static size_t highest(const tern_layout_offset *at, size_t count, uint64_t base)
 {
     size_t which = 0;
 
     for (size_t i = 1; i < count; i++)
-        if (at[i] > at[which])
+        if (at[i] - base > at[which] - base)
             which = i;
     return which;
 }
@@ -276,20 +341,41 @@ static bool all_between(const tern_layout_offset *at, size_t count, uint64_t low
     return bits < HIGHEST;
 }
 
+/* Whether the pieces of both lists are in range: the remote ones in a part of size bytes, the local ones in the lower
+ * half of the address space. Lists of the same length are read in one loop. */
+static inline __attribute__((always_inline)) bool lists_after(const tern_indexed *x, uint64_t base, uint64_t size)
+{
+    const tern_layout_offset *near = (const tern_layout_offset *)(const void *)x->local, *far = x->remote;
+    uint64_t                  near_high = HIGHEST - 1 - x->local_len, far_high = size - x->remote_len, bits;
+
+    if (x->remote_len > size)
+        return false;
+    if (x->local_count != x->remote_count)
+        return all_between(far, x->remote_count, base, base + far_high) &&
+               all_between(near, x->local_count, 1, near_high);
+    bits = near_high | far_high;
+    for (size_t i = 0; i < x->local_count; i++)
+        bits |= (far[i] - base) | (far_high - (far[i] - base)) | (near[i] - 1) | (near_high - near[i]);
+    return bits < HIGHEST;
+}
+
+static bool simple_lists(const tern_indexed *x, uint64_t size)
+{
+    return TERN_LIKELY(x->base == 0) ? lists_after(x, 0, size) : lists_after(x, x->base, size);
+}
+
 static tern_status check_indexed(const struct tern_api_call *c, const tern_indexed *x, const struct tern_shape *shape)
 {
     const tern_layout_offset *near = (const tern_layout_offset *)(const void *)x->local, *far = x->remote;
     size_t                    last_near, last_far;
 
-    if (TERN_LIKELY(x->remote_len <= shape->part->size &&
-                    all_between(far, x->remote_count, 0, shape->part->size - x->remote_len) &&
-                    all_between(near, x->local_count, 1, HIGHEST - 1 - x->local_len)))
+    if (TERN_LIKELY(simple_lists(x, tern_link_part_size(shape->part))))
         return TERN_OK;
-    last_near = highest(near, x->local_count);
-    last_far = highest(far, x->remote_count);
+    last_near = highest(near, x->local_count, 0);
+    last_far = highest(far, x->remote_count, x->base);
 
-    if (!tern_base_covers(shape->part->size, far[last_far], x->remote_len))
-        return out_of_part(c, shape, last_far, far[last_far], x->remote_len);
+    if (!tern_base_covers(tern_link_part_size(shape->part), far[last_far] - x->base, x->remote_len))
+        return out_of_part(c, shape, last_far, far[last_far] - x->base, x->remote_len);
     if (near[last_near] + x->local_len < x->local_len)
         return tern_base_fail(TERN_ERR_RANGE, "%s: local piece %zu wraps around the end of the address space", c->what,
                               last_near);
@@ -309,16 +395,30 @@ static __attribute__((cold, noinline)) tern_status indexed_of_version(const stru
     return x ? tern_api_indexed(c, x) : TERN_ERR_ARG;
 }
 
+/* The same on the inner context of a shared one. */
+static __attribute__((cold, noinline)) tern_status indexed_shared(const struct tern_api_call *c, const tern_indexed *x)
+{
+    struct tern_api_call call = *c;
+
+    return TERN_API_LOCKED(inner, c->ctx, (call.ctx = inner, tern_api_indexed(&call, x)));
+}
+
 tern_status tern_api_indexed(const struct tern_api_call *c, const tern_indexed *x)
 {
     struct tern_shape shape; /* not zeroed, because that takes longer than a short list */
+    tern_indexed      located;
     uint64_t          near, far;
     tern_status       st = check_target(c, x, "indexed", &shape);
 
     if (st < 0)
-        return st;
+        return st == TERN_API_IS_SHARED ? indexed_shared(c, x) : st;
     if (TERN_UNLIKELY(x->size != sizeof(*x)))
         return indexed_of_version(c, x);
+    if (tern_api_is_dynamic(shape.part)) {
+        if ((st = locate_indexed(c, x, &shape, &located)) < 0)
+            return st;
+        x = &located;
+    }
     if (__builtin_mul_overflow(x->local_count, x->local_len, &near) ||
         __builtin_mul_overflow(x->remote_count, x->remote_len, &far))
         return too_much(c);
@@ -336,9 +436,12 @@ tern_status tern_api_indexed(const struct tern_api_call *c, const tern_indexed *
     shape.local = (struct tern_layout){
         .kind = TERN_LAYOUT_INDEXED, .total = near, .run = x->local_len, .count = x->local_count, .list = x->local
     };
-    shape.remote = (struct tern_layout){
-        .kind = TERN_LAYOUT_INDEXED, .total = far, .run = x->remote_len, .count = x->remote_count, .list = x->remote
-    };
+    shape.remote = (struct tern_layout){ .kind = TERN_LAYOUT_INDEXED,
+                                         .total = far,
+                                         .run = x->remote_len,
+                                         .first = -x->base,
+                                         .count = x->remote_count,
+                                         .list = x->remote };
     return tern_api_shape_go(c, &shape);
 }
 
@@ -348,7 +451,8 @@ static __attribute__((cold, noinline)) tern_status box_outside(const struct tern
                                                                const struct tern_stride_reach *reach,
                                                                const struct tern_link_part    *part)
 {
-    unsigned long long before = reach->before, behind = reach->behind, first = s->remote, size = part->size;
+    unsigned long long before = reach->before, behind = reach->behind, first = s->remote,
+                       size = tern_link_part_size(part);
 
     if (part->region == 0)
         return tern_api_outside(part, c->rank, s->remote, reach->behind, c->what);
@@ -379,7 +483,7 @@ static tern_status check_strided(const struct tern_api_call *c, const tern_strid
     uint64_t                        local = (uint64_t)(uintptr_t)s->local;
 
     if (far->before > s->remote ||
-        !tern_base_covers(shape->part->size, s->remote - far->before, far->before + far->behind))
+        !tern_base_covers(tern_link_part_size(shape->part), s->remote - far->before, far->before + far->behind))
         return box_outside(c, s, far, shape->part);
     if (!s->local)
         return is_null(c, "local");
@@ -398,15 +502,24 @@ static __attribute__((cold, noinline)) tern_status strided_of_version(const stru
     return s ? tern_api_strided(c, s) : TERN_ERR_ARG;
 }
 
+/* The same on the inner context of a shared one. */
+static __attribute__((cold, noinline)) tern_status strided_shared(const struct tern_api_call *c, const tern_strided *s)
+{
+    struct tern_api_call call = *c;
+
+    return TERN_API_LOCKED(inner, c->ctx, (call.ctx = inner, tern_api_strided(&call, s)));
+}
+
 tern_status tern_api_strided(const struct tern_api_call *c, const tern_strided *s)
 {
     struct tern_shape        shape; /* without layouts: op creates them where it needs them */
+    tern_strided             located;
     struct tern_stride       stride;
     struct tern_stride_input in;
     tern_status              st = check_target(c, s, "strided", &shape);
 
     if (st < 0)
-        return st;
+        return st == TERN_API_IS_SHARED ? strided_shared(c, s) : st;
     if (TERN_UNLIKELY(s->size != sizeof(*s)))
         return strided_of_version(c, s);
     if (s->dims > TERN_STRIDED_DIMS)
@@ -423,6 +536,15 @@ tern_status tern_api_strided(const struct tern_api_call *c, const tern_strided *
     case TERN_STRIDE_HUGE: return too_much(c);
     case TERN_STRIDE_EMPTY: shape.total = 0; return tern_api_shape_go(c, &shape);
     default: break;
+    }
+    if (tern_api_is_dynamic(shape.part)) {
+        uint64_t addr = 0;
+
+        if ((st = locate(c, s->remote, s->element, &shape, &addr)) < 0)
+            return st;
+        located = *s;
+        located.remote -= addr;
+        s = &located;
     }
     if ((st = check_strided(c, s, &stride, &shape)) < 0)
         return st;

@@ -10,12 +10,12 @@
 struct tern_api_call {
     tern_ctx          *ctx;
     tern_region       *region;
-    int                rank;
     const tern_opts   *opts; /* with TERN_OP_BLOCKING: wait for the completion */
-    const char        *what;
+    int                rank;
     bool               get;  /* of a copy: the direction */
     bool               adds; /* an accumulate */
-    struct tern_acc_op sum;  /* the operand of an accumulate */
+    const char        *what;
+    struct tern_acc_op sum; /* the operand of an accumulate, otherwise undefined */
 };
 
 /* Check every piece, and run the operation. */

@@ -4,12 +4,20 @@
 #include "api/use.h"
 #include "op/start.h"
 
-/* The blocking form of a call. */
+/* The blocking form of a call. The operand of accumulates is not set, because zeroing it takes longer than copying a
+ * short list. */
 static struct tern_api_call blocking(tern_ctx *ctx, tern_region *region, int rank, bool get, const char *what)
 {
-    return (struct tern_api_call){
-        .ctx = ctx, .region = region, .rank = rank, .opts = &tern_op_blocking, .get = get, .what = what
-    };
+    struct tern_api_call call;
+
+    call.ctx = ctx;
+    call.region = region;
+    call.opts = &tern_op_blocking;
+    call.rank = rank;
+    call.get = get;
+    call.adds = false;
+    call.what = what;
+    return call;
 }
 
 /* The form with options, which are read into *o. */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "api/check.h"
+#include "api/shared.h"
 #include "api/signal.h"
 #include "api/use.h"
 #include "base/bits.h"
@@ -12,14 +13,15 @@
 #include "core/wait.h"
 #include "op/notify/signal.h"
 
-static tern_status check_word(const struct tern_link_part *part, uint64_t offset, int rank, const char *what)
+static tern_status check_word(const struct tern_link_part *part, uint64_t offset, size_t bytes, int rank,
+                              const char *what)
 {
-    if (!tern_base_covers(part->size, offset, sizeof(uint64_t)))
+    if (!tern_base_covers(tern_link_part_size(part), offset, bytes))
         return tern_base_fail(TERN_ERR_RANGE, "%s: no word at offset %llu of the %llu bytes of rank %d", what,
-                              (unsigned long long)offset, (unsigned long long)part->size, rank);
-    if ((part->addr + offset) % sizeof(uint64_t) != 0)
-        return tern_base_fail(TERN_ERR_ARG, "%s: the word at offset %llu of rank %d is not aligned to 8 bytes", what,
-                              (unsigned long long)offset, rank);
+                              (unsigned long long)offset, (unsigned long long)tern_link_part_size(part), rank);
+    if (((part->addr + offset) & (bytes - 1)) != 0) /* bytes is 4 or 8 */
+        return tern_base_fail(TERN_ERR_ARG, "%s: the word at offset %llu of rank %d is not aligned to %zu bytes", what,
+                              (unsigned long long)offset, rank, bytes);
     return TERN_OK;
 }
 
@@ -29,6 +31,7 @@ tern_status tern_api_signal(const tern_ctx *ctx, int rank, const tern_signal *si
                             struct tern_op_atomic *word)
 {
     tern_signal copy;
+    size_t      bytes;
     tern_status st;
 
     if (!signal)
@@ -39,37 +42,84 @@ tern_status tern_api_signal(const tern_ctx *ctx, int rank, const tern_signal *si
         return tern_api_null(what, "signal->region");
     if (signal->op != TERN_SIGNAL_SET && signal->op != TERN_SIGNAL_ADD)
         return tern_base_fail(TERN_ERR_ARG, "%s: a signal sets or adds; %u is neither", what, (unsigned)signal->op);
+    if (signal->bytes != 0 && signal->bytes != 4 && signal->bytes != 8)
+        return tern_base_fail(TERN_ERR_ARG, "%s: signal->bytes is %u; a signal has 4 or 8 bytes (0 means 8)", what,
+                              signal->bytes);
     *word = (struct tern_op_atomic){ .offset = signal->offset,
-                                     .type = TERN_UINT64,
+                                     .type = signal->bytes == 4 ? TERN_UINT32 : TERN_UINT64,
                                      .op = signal->op == TERN_SIGNAL_SET ? TERN_ATOMIC_PUT : TERN_ATOMIC_ADD,
                                      .operand = signal->value };
     if ((st = tern_api_part(ctx, signal->region, rank, what, &word->part)) < 0)
         return st;
-    return check_word(word->part, signal->offset, rank, what);
+    bytes = signal->bytes == 4 ? 4 : 8;
+    if (tern_api_is_dynamic(word->part)) {
+        struct tern_api_place place = { .part = word->part, .offset = word->offset, .len = bytes };
+
+        if ((st = tern_api_locate(ctx, signal->region, rank, what, &place)) < 0)
+            return st;
+        word->part = place.part;
+        word->offset = place.offset;
+    }
+    return check_word(word->part, word->offset, bytes, rank, what);
 }
 
-/* Complete the put and the signal now, if loads and stores reach both locations and nothing has to be waited for.
- * Returns false, with no effect, otherwise. */
-static inline bool at_once(const tern_ctx *ctx, tern_region *region, int rank, uint64_t offset, const void *src,
-                           size_t len, const tern_signal *signal)
+/* Update a signal of 8 or 4 bytes that loads and stores reach. */
+static inline __attribute__((always_inline)) void update(void *word, size_t bytes, const tern_signal *signal)
 {
-    unsigned char *to = len > 0 ? tern_direct(ctx, region, rank, offset, len) : NULL;
-    uint64_t      *word;
-
-    if (!signal || signal->size != sizeof(*signal) || (len > 0 && (!to || !src)))
-        return false;
-    word = (uint64_t *)(void *)tern_direct(ctx, signal->region, rank, signal->offset, sizeof(*word));
-    if (!word || (uintptr_t)word % sizeof(*word) != 0 || (unsigned)signal->op > TERN_SIGNAL_ADD)
-        return false;
-    if (len > 0)
-        tern_copy(to, src, len);
     /* release: the data before the word. Pairs with the acquire in look(). */
-    if (signal->op == TERN_SIGNAL_SET)
-        __atomic_store_n(word, signal->value, __ATOMIC_RELEASE);
+    if (bytes == 4 && signal->op == TERN_SIGNAL_SET)
+        __atomic_store_n((uint32_t *)word, (uint32_t)signal->value, __ATOMIC_RELEASE);
+    else if (bytes == 4)
+        __atomic_fetch_add((uint32_t *)word, (uint32_t)signal->value, __ATOMIC_RELEASE);
+    else if (signal->op == TERN_SIGNAL_SET)
+        __atomic_store_n((uint64_t *)word, signal->value, __ATOMIC_RELEASE);
     else
-        __atomic_fetch_add(word, signal->value, __ATOMIC_RELEASE);
+        __atomic_fetch_add((uint64_t *)word, signal->value, __ATOMIC_RELEASE);
+}
+
+/* Complete the put and the signal, of the given size, now, if loads and stores reach both locations and nothing has to
+ * be waited for. Returns false, with no effect, otherwise. */
+static inline __attribute__((always_inline)) bool now(const tern_ctx *ctx, tern_region *region, int rank,
+                                                      const struct tern_xfer *put, const tern_signal *signal,
+                                                      size_t bytes)
+{
+    unsigned char *to = put->len > 0 ? tern_direct(ctx, region, rank, put->offset, put->len) : NULL;
+    unsigned char *word;
+
+    if (put->len > 0 && (!to || !put->local))
+        return false;
+    word = tern_direct(ctx, signal->region, rank, signal->offset, bytes);
+    if (!word || ((uintptr_t)word & (bytes - 1)) != 0 || (unsigned)signal->op > TERN_SIGNAL_ADD)
+        return false;
+    if (put->len > 0)
+        tern_copy(to, put->local, put->len);
+    update(word, bytes, signal);
     tern_op_signal_wake(tern_core_team_world(ctx->team, rank));
     return true;
+}
+
+/* The same for a signal that does not have 8 bytes. */
+static __attribute__((noinline)) bool now_u32(const tern_ctx *ctx, tern_region *region, int rank,
+                                              const struct tern_xfer *put, const tern_signal *signal)
+{
+    return signal->bytes == 4 && now(ctx, region, rank, put, signal, 4);
+}
+
+static inline __attribute__((always_inline)) bool at_once(const tern_ctx *ctx, tern_region *region, int rank,
+                                                          const struct tern_xfer *put, const tern_signal *signal)
+{
+    if (!signal || signal->size != sizeof(*signal))
+        return false;
+    if (TERN_UNLIKELY((signal->bytes & ~8u) != 0))
+        return now_u32(ctx, region, rank, put, signal);
+    return now(ctx, region, rank, put, signal, 8);
+}
+
+static __attribute__((cold, noinline)) tern_status put_signal_shared(tern_ctx *ctx, tern_region *region, int rank,
+                                                                     struct tern_xfer           *xfer,
+                                                                     const struct tern_api_opts *o)
+{
+    return TERN_API_LOCKED(inner, ctx, tern_api_put_signal(inner, region, rank, xfer, o));
 }
 
 tern_status tern_api_put_signal(tern_ctx *ctx, tern_region *region, int rank, struct tern_xfer *xfer,
@@ -79,13 +129,13 @@ tern_status tern_api_put_signal(tern_ctx *ctx, tern_region *region, int rank, st
     tern_status           st;
 
     if (TERN_LIKELY(!tern_op_is_parked(o->opts) && ctx && region &&
-                    at_once(ctx, region, rank, xfer->offset, xfer->local, xfer->len, o->opts->signal))) {
+                    at_once(ctx, region, rank, xfer, o->opts->signal))) {
         tern_op_no_events(o->opts);
         return TERN_OK;
     }
     if ((st = tern_api_xfer(ctx, region, rank, xfer, o->what)) < 0 ||
         (st = tern_api_signal(ctx, rank, o->opts->signal, o->what, &word)) < 0)
-        return st;
+        return st == TERN_API_IS_SHARED ? put_signal_shared(ctx, region, rank, xfer, o) : st;
     return tern_op_put_signal(ctx, xfer, &word, o->opts, o->what);
 }
 
@@ -108,7 +158,7 @@ tern_status tern_put_signal(tern_ctx *ctx, tern_region *region, int rank, uint64
 
     struct tern_xfer xfer = { .offset = offset, .local = (void *)(uintptr_t)src, .len = len };
 
-    if (TERN_LIKELY(ctx && region && at_once(ctx, region, rank, offset, src, len, signal)))
+    if (TERN_LIKELY(ctx && region && at_once(ctx, region, rank, &xfer, signal)))
         return TERN_OK;
     return put(ctx, region, rank, &xfer, signal, true, "tern_put_signal");
 }
@@ -129,11 +179,13 @@ tern_status tern_put_signal_nbi(tern_ctx *ctx, tern_region *region, int rank, ui
 /* ---- waiting for signals ---- */
 
 struct await {
-    tern_ctx       *ctx;
-    const uint64_t *word;
-    tern_compare    compare;
-    uint64_t        value, seen;
-    uint64_t        offset;
+    tern_ctx    *ctx;
+    const void  *word;
+    tern_compare compare;
+    unsigned     bytes; /* 4 or 8 */
+    uint64_t     value, seen;
+    uint64_t     offset;
+    const char  *call;
 };
 
 static bool holds(uint64_t word, tern_compare compare, uint64_t value)
@@ -151,7 +203,8 @@ static bool holds(uint64_t word, tern_compare compare, uint64_t value)
 static tern_status look(struct await *a)
 {
     /* acquire: the data after the word. Pairs with the release of the rank that sent the signal. */
-    a->seen = __atomic_load_n(a->word, __ATOMIC_ACQUIRE);
+    a->seen = a->bytes == 4 ? __atomic_load_n((const uint32_t *)a->word, __ATOMIC_ACQUIRE)
+                            : __atomic_load_n((const uint64_t *)a->word, __ATOMIC_ACQUIRE);
     return holds(a->seen, a->compare, a->value) ? TERN_OK : TERN_PENDING;
 }
 
@@ -169,74 +222,136 @@ static void describe(const struct await *a, const char *what, char *text, size_t
 {
     static const char *const names[] = { "==", "!=", ">", ">=", "<", "<=" };
 
-    snprintf(text, size, "%s for the word at offset %" PRIu64 ", which is %" PRIu64 ", to be %s %" PRIu64, what,
-             a->offset, a->seen, names[a->compare], a->value);
+    snprintf(text, size, "%s%s for the word at offset %" PRIu64 ", which is %" PRIu64 ", to be %s %" PRIu64, a->call,
+             what, a->offset, a->seen, names[a->compare], a->value);
 }
 
 static void await_describe(void *arg, char *text, size_t size)
 {
-    describe(arg, "tern_signal_wait waits", text, size);
+    describe(arg, " waits", text, size);
 }
 
-static tern_status await_begin(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
-                               uint64_t value, const char *what, struct await *a)
+/* A call that waits for a signal, or tests it. */
+struct asked {
+    tern_ctx    *ctx;
+    tern_region *region;
+    uint64_t     offset;
+    unsigned     bytes; /* 4 or 8 */
+    tern_compare compare;
+    uint64_t     value;
+    const char  *call;
+};
+
+static tern_status await_begin(const struct asked *asked, struct await *a)
 {
     const struct tern_link_part *part;
     tern_status                  st;
 
-    if (!ctx || ctx->gone)
-        return tern_core_ctx_check(ctx, what);
-    if (!region || !region->part)
-        return region ? tern_api_freed(what, "the region") : tern_api_null(what, "region");
-    if ((unsigned)compare > TERN_LE)
-        return tern_base_fail(TERN_ERR_ARG, "%s: %u is no way to compare", what, (unsigned)compare);
-    part = &region->part[tern_job.boot.rank];
-    if ((st = check_word(part, offset, tern_job.boot.rank, what)) < 0)
+    if (!asked->ctx || asked->ctx->gone)
+        return tern_core_ctx_check(asked->ctx, asked->call);
+    if (!asked->region || !asked->region->part)
+        return asked->region ? tern_api_freed(asked->call, "the region") : tern_api_null(asked->call, "region");
+    if ((unsigned)asked->compare > TERN_LE)
+        return tern_base_fail(TERN_ERR_ARG, "%s: %u is no way to compare", asked->call, (unsigned)asked->compare);
+    part = &asked->region->part[tern_job.boot.rank];
+    if (tern_api_is_dynamic(part))
+        return tern_base_fail(TERN_ERR_ARG, "%s: the region is dynamic; wait for the word by tern_word_wait",
+                              asked->call);
+    if ((st = check_word(part, asked->offset, asked->bytes, tern_job.boot.rank, asked->call)) < 0)
         return st;
-    *a = (struct await){ .ctx = ctx,
-                         .word = (const uint64_t *)(uintptr_t)(part->addr + offset),
-                         .compare = compare,
-                         .value = value,
-                         .offset = offset };
+    if (!tern_link_loads(part))
+        return tern_base_fail(TERN_ERR_ARG, "%s: the memory of this region cannot be read by the processor",
+                              asked->call);
+    *a = (struct await){ .ctx = asked->ctx,
+                         .word = part->base + asked->offset,
+                         .compare = asked->compare,
+                         .bytes = asked->bytes,
+                         .value = asked->value,
+                         .offset = asked->offset,
+                         .call = asked->call };
     return TERN_OK;
 }
 
-tern_status tern_signal_test(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare, uint64_t value,
-                             uint64_t *seen)
+static tern_status test(const struct asked *asked, uint64_t *seen)
 {
-    TERN_API_USE use = tern_api_use(ctx, "tern_signal_test");
+    TERN_API_USE use = tern_api_use(asked->ctx, asked->call);
 
     if (use.status < 0)
         return use.status;
 
     struct await a;
-    tern_status  st = await_begin(ctx, region, offset, compare, value, "tern_signal_test", &a);
+    tern_status  st = await_begin(asked, &a);
 
     if (st < 0)
         return st;
     st = await_poll(&a);
-    if (seen)
-        *seen = a.seen;
+    *seen = a.seen;
     return st;
 }
 
-tern_status tern_signal_wait(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare, uint64_t value,
-                             tern_deadline deadline, uint64_t *seen)
+tern_status tern_signal_test(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare, uint64_t value,
+                             uint64_t *seen)
 {
-    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_signal_wait");
+    const struct asked asked = { ctx, region, offset, 8, compare, value, "tern_signal_test" };
+    uint64_t           now = 0;
+    tern_status        st = test(&asked, &now);
+
+    if (seen && st >= 0)
+        *seen = now;
+    return st;
+}
+
+tern_status tern_signal_test_u32(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
+                                 uint32_t value, uint32_t *seen)
+{
+    const struct asked asked = { ctx, region, offset, 4, compare, value, "tern_signal_test_u32" };
+    uint64_t           now = 0;
+    tern_status        st = test(&asked, &now);
+
+    if (seen && st >= 0)
+        *seen = (uint32_t)now;
+    return st;
+}
+
+static tern_status wait_for(const struct asked *asked, tern_deadline deadline, uint64_t *seen)
+{
+    TERN_API_USE use = tern_api_use_waiting(asked->ctx, asked->call);
 
     if (use.status < 0)
         return use.status;
 
     struct await     a;
     struct tern_wait wait = { .poll = await_poll, .describe = await_describe, .arg = &a, .deadline = deadline };
-    tern_status      st = await_begin(ctx, region, offset, compare, value, "tern_signal_wait", &a);
+    tern_status      st = await_begin(asked, &a);
 
     if (st < 0)
         return st;
     st = tern_core_wait(&wait);
+    *seen = a.seen;
+    return st;
+}
+
+tern_status tern_signal_wait(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare, uint64_t value,
+                             tern_deadline deadline, uint64_t *seen)
+{
+    const struct asked asked = { ctx, region, offset, 8, compare, value, "tern_signal_wait" };
+    uint64_t           now = 0;
+    tern_status        st = wait_for(&asked, deadline, &now);
+
     if (seen && st == TERN_OK)
-        *seen = a.seen;
+        *seen = now;
+    return st;
+}
+
+tern_status tern_signal_wait_u32(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
+                                 uint32_t value, tern_deadline deadline, uint32_t *seen)
+{
+    const struct asked asked = { ctx, region, offset, 4, compare, value, "tern_signal_wait_u32" };
+    uint64_t           now = 0;
+    tern_status        st = wait_for(&asked, deadline, &now);
+
+    if (seen && st == TERN_OK)
+        *seen = (uint32_t)now;
     return st;
 }
 
@@ -253,35 +368,56 @@ static bool watch_look(struct tern_op *op)
 
 static void watch_describe(const struct tern_op *op, char *text, size_t size)
 {
-    describe(&((const struct watch *)op)->await, "tern_signal_event", text, size);
+    describe(&((const struct watch *)op)->await, "", text, size);
 }
 
 static const struct tern_op_kind watch_kind = { .look = watch_look, .describe = watch_describe };
 
-tern_status tern_signal_event(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare, uint64_t value,
-                              tern_event *event)
+static tern_status get_event(const struct asked *asked, tern_event *event)
 {
-    TERN_API_USE use = tern_api_use(ctx, "tern_signal_event");
+    TERN_API_USE use = tern_api_use(asked->ctx, asked->call);
 
     if (use.status < 0)
         return use.status;
 
+    if (tern_api_is_shared(asked->ctx)) {
+        struct asked same = *asked;
+
+        return TERN_API_LOCKED(inner, asked->ctx, (same.ctx = inner, get_event(&same, event)));
+    }
+
     struct await  a;
     struct watch *watch;
-    tern_status   st = await_begin(ctx, region, offset, compare, value, "tern_signal_event", &a);
+    tern_status   st = await_begin(asked, &a);
 
     if (st < 0)
         return st;
     if (!event)
-        return tern_api_null("tern_signal_event", "event");
+        return tern_api_null(asked->call, "event");
     *event = TERN_EVENT_INIT;
     if (look(&a) == TERN_OK)
         return TERN_OK;
-    if (!(watch = tern_core_op_alloc(ctx, sizeof(*watch), &watch_kind, "tern_signal_event")))
-        return tern_base_fail(TERN_ERR_NOMEM, "tern_signal_event: no memory for an event");
+    if (!(watch = tern_core_op_alloc(asked->ctx, sizeof(*watch), &watch_kind, asked->call)))
+        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for an event", asked->call);
     watch->await = a;
     watch->op.events = 1;
-    tern_base_list_append(&ctx->held, &watch->op.node);
+    tern_base_list_append(&asked->ctx->held, &watch->op.node);
     *event = tern_core_event_make(&watch->op, false);
     return TERN_OK;
+}
+
+tern_status tern_signal_event(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare, uint64_t value,
+                              tern_event *event)
+{
+    const struct asked asked = { ctx, region, offset, 8, compare, value, "tern_signal_event" };
+
+    return get_event(&asked, event);
+}
+
+tern_status tern_signal_event_u32(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
+                                  uint32_t value, tern_event *event)
+{
+    const struct asked asked = { ctx, region, offset, 4, compare, value, "tern_signal_event_u32" };
+
+    return get_event(&asked, event);
 }

@@ -2,16 +2,42 @@
 #include <tern/sync.h>
 
 #include <stdatomic.h>
-#include <stdio.h>
 
 #include "api/check.h"
+#include "api/shared.h"
 #include "api/use.h"
 #include "core/context.h"
 #include "core/job.h"
-#include "core/wait.h"
+#include "core/quiet.h"
 
-static tern_status complete_busy(tern_ctx *ctx, const char *what)
+/* Return the inner context of a shared one, whose lock the caller holds. Any thread may have sent notifications with
+ * inline payload, without the lock. */
+static tern_ctx *after_all(tern_ctx *inner)
 {
+    uint8_t *unflushed = &inner->handle->inline_unflushed;
+
+    /* relaxed: a thread whose notifications this call must complete has synchronized with this thread */
+    if (__atomic_load_n(unflushed, __ATOMIC_RELAXED) != TERN_UNFLUSHED_NONE) {
+        __atomic_store_n(unflushed, TERN_UNFLUSHED_NONE, __ATOMIC_RELAXED);
+        inner->inline_unflushed = true;
+    }
+    return inner;
+}
+
+/* Complete what all threads have started until now, and report errors. */
+static tern_status complete_shared(tern_ctx *inner, const char *what)
+{
+    tern_status st = TERN_OK;
+
+    if (!tern_core_ctx_is_placed(after_all(inner), false) || tern_core_ctx_has_outstanding(inner))
+        st = tern_core_quiet_wait(inner, TERN_QUIET_ALL, -1, what, tern_core_ctx_deadline(inner));
+    return st < 0 ? st : tern_core_ctx_failed(inner, what);
+}
+
+static __attribute__((noinline)) tern_status complete_busy(tern_ctx *ctx, const char *what)
+{
+    if (tern_api_is_shared(ctx)) /* always busy */
+        return TERN_API_LOCKED(inner, ctx, complete_shared(inner, what));
     if (TERN_UNLIKELY(ctx->gone)) /* a context that is gone is always busy */
         return tern_core_ctx_check(ctx, what);
     return tern_core_ctx_drain(ctx, tern_core_ctx_deadline(ctx), what);
@@ -25,6 +51,15 @@ static tern_status complete(tern_ctx *ctx, const char *what)
     return tern_core_ctx_is_busy(ctx) ? complete_busy(ctx, what) : TERN_OK;
 }
 
+static __attribute__((noinline)) tern_status fence_busy(tern_ctx *ctx)
+{
+    if (tern_api_is_shared(ctx))
+        return TERN_API_LOCKED(inner, ctx, fence_busy(after_all(inner)));
+    if (TERN_UNLIKELY(ctx->gone)) /* a context that is gone is always busy */
+        return tern_core_ctx_check(ctx, "tern_fence");
+    return tern_core_ctx_fence(ctx, tern_core_ctx_deadline(ctx), "tern_fence");
+}
+
 tern_status tern_fence(tern_ctx *ctx)
 {
     TERN_API_USE use = tern_api_use_waiting(ctx, "tern_fence");
@@ -32,8 +67,12 @@ tern_status tern_fence(tern_ctx *ctx)
     if (use.status < 0)
         return use.status;
 
-    tern_status st = complete(ctx, "tern_fence"); /* completed operations are ordered */
+    tern_status st = TERN_OK;
 
+    if (TERN_UNLIKELY(!ctx))
+        return tern_core_ctx_check(ctx, "tern_fence");
+    if (tern_core_ctx_is_busy(ctx))
+        st = fence_busy(ctx);
     /* acq_rel: earlier copies before later ones. Pairs with the fences of a rank that reads both. */
     atomic_thread_fence(memory_order_acq_rel);
     return st;
@@ -59,6 +98,62 @@ tern_status tern_quiet(tern_ctx *ctx)
         return use.status;
 
     return quiet(ctx, "tern_quiet");
+}
+
+tern_status tern_quiet_nb(tern_ctx *ctx, tern_event *event)
+{
+    TERN_API_USE use = tern_api_use(ctx, "tern_quiet_nb");
+
+    if (use.status < 0)
+        return use.status;
+
+    tern_status st;
+
+    if (!ctx || ctx->gone)
+        return tern_core_ctx_check(ctx, "tern_quiet_nb");
+    if (!event)
+        return tern_api_null("tern_quiet_nb", "event");
+    if (tern_api_is_shared(ctx))
+        return TERN_API_LOCKED(inner, ctx, tern_quiet_nb(after_all(inner), event));
+    st = tern_core_quiet_start(ctx, "tern_quiet_nb", event);
+    /* seq_cst: see quiet() */
+    atomic_thread_fence(memory_order_seq_cst);
+    return st < 0 || event->pending ? st : tern_core_ctx_failed(ctx, "tern_quiet_nb");
+}
+
+tern_status tern_quiet_rank(tern_ctx *ctx, int rank)
+{
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_quiet_rank");
+
+    if (use.status < 0)
+        return use.status;
+
+    tern_status st;
+    int         world;
+
+    if (!ctx || ctx->gone || rank < 0 || rank >= ctx->team->size)
+        return tern_api_no_rank(ctx, rank, "tern_quiet_rank");
+    if (tern_api_is_shared(ctx))
+        return TERN_API_LOCKED(inner, ctx, tern_quiet_rank(after_all(inner), rank));
+    world = tern_core_team_world(ctx->team, rank);
+    st = tern_core_quiet_wait(ctx, TERN_QUIET_RANK, world, "tern_quiet_rank", tern_core_ctx_deadline(ctx));
+    /* seq_cst: see quiet() */
+    atomic_thread_fence(memory_order_seq_cst);
+    return st < 0 ? st : tern_core_ctx_failed_to(ctx, world, "tern_quiet_rank");
+}
+
+tern_status tern_quiet_local(tern_ctx *ctx)
+{
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_quiet_local");
+
+    if (use.status < 0)
+        return use.status;
+
+    if (!ctx || ctx->gone)
+        return tern_core_ctx_check(ctx, "tern_quiet_local");
+    if (tern_api_is_shared(ctx))
+        return TERN_API_LOCKED(inner, ctx, tern_quiet_local(inner));
+    return tern_core_quiet_wait(ctx, TERN_QUIET_LOCAL, -1, "tern_quiet_local", tern_core_ctx_deadline(ctx));
 }
 
 tern_status tern_barrier(tern_ctx *ctx)
@@ -92,47 +187,7 @@ tern_status tern_allgather(tern_ctx *ctx, const void *src, size_t len, void *all
         return tern_base_fail(TERN_ERR_ARG, "tern_allgather: %s is NULL, but len is %zu", src ? "all" : "src", len);
     if ((st = tern_core_team_claim(ctx->team, ctx, "tern_allgather")) < 0)
         return st;
-    st = tern_core_team_gather(ctx->team, src, len, all, tern_core_ctx_deadline(ctx), "tern_allgather");
+    st = tern_core_team_gather(ctx->team, src, len, all, tern_core_ctx_deadline(ctx), TERN_COLLECTIVE_ALLGATHER);
     tern_core_team_release(ctx->team);
     return st;
-}
-
-/* A condition of the program that a wait checks. */
-struct until {
-    tern_ctx *ctx;
-    bool (*condition)(void *arg);
-    void *arg;
-};
-
-static tern_status until_poll(void *arg)
-{
-    struct until *until = arg;
-
-    tern_core_ctx_progress(until->ctx);
-    return until->condition(until->arg) ? TERN_OK : TERN_PENDING;
-}
-
-static void until_describe(void *arg, char *text, size_t size)
-{
-    (void)arg;
-    snprintf(text, size, "tern_wait_until: the program's condition does not hold");
-}
-
-tern_status tern_wait_until(tern_ctx *ctx, bool (*condition)(void *arg), void *arg, tern_deadline deadline)
-{
-    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_wait_until");
-
-    if (use.status < 0)
-        return use.status;
-
-    struct until     until = { ctx, condition, arg };
-    struct tern_wait wait = { .poll = until_poll, .describe = until_describe, .arg = &until, .deadline = deadline };
-
-    if (!ctx || ctx->gone)
-        return tern_core_ctx_check(ctx, "tern_wait_until");
-    if (!condition)
-        return tern_api_null("tern_wait_until", "condition");
-    if (tern_core_in_handler())
-        return tern_base_fail(TERN_ERR_STATE, "tern_wait_until: a handler must not wait");
-    return condition(arg) ? TERN_OK : tern_core_wait(&wait);
 }

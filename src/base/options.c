@@ -7,7 +7,6 @@
  */
 #include "base/options.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +14,10 @@
 
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/spelling.h"
 
 #define PREFIX "TERN_"
 #define PREFIX_LEN (sizeof(PREFIX) - 1)
-#define NAME_MAX_LEN 63 /* a longer name is like none of ours */
-#define SUGGEST_MAX 4   /* edits; beyond that a suggestion is a guess */
 
 struct tern_options tern_opt;
 
@@ -205,42 +203,18 @@ static tern_status load_row(struct option_row *row, char *const *environment)
 
 /* ---- names that are no option ---- */
 
-/* The number of letters to insert, delete or replace to make b of a (Levenshtein), whether capital or not. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[NAME_MAX_LEN + 1], len = strlen(b);
-
-    for (size_t j = 0; j <= len; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1] != '\0'; i++) {
-        size_t corner = row[0]; /* the value at (i - 1, j - 1) */
-
-        row[0] = i;
-        for (size_t j = 1; j <= len; j++) {
-            bool   same = toupper((unsigned char)a[i - 1]) == toupper((unsigned char)b[j - 1]);
-            size_t replaced = corner + !same, shifted = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-
-            corner = row[j];
-            row[j] = replaced < shifted ? replaced : shifted;
-        }
-    }
-    return row[len];
-}
-
 /* The name of the option nearest to name, which starts with PREFIX; NULL when none is near. TERN_BOOT is ours alone
  * and never offered. */
 static const char *nearest(const char *name)
 {
     const char *best = NULL;
-    size_t      least = SUGGEST_MAX + 1;
+    size_t      least = SIZE_MAX;
 
-    if (strlen(name) > NAME_MAX_LEN)
-        return NULL;
     for (size_t i = 0; i < ROWS; i++) {
         const char *word = rows[i].info.name + PREFIX_LEN;
-        size_t      edits = distance(name + PREFIX_LEN, word);
+        size_t      edits = tern_base_spelling_edits(name + PREFIX_LEN, word);
 
-        if (rows[i].field != (void *)&tern_opt.boot && edits < least && edits <= (strlen(word) + 1) / 2) {
+        if (rows[i].field != (void *)&tern_opt.boot && edits < least) {
             least = edits;
             best = rows[i].info.name;
         }
@@ -248,8 +222,14 @@ static const char *nearest(const char *name)
     return best;
 }
 
-static bool is_option(const char *name)
+/* Variables that ternrun sets for the ranks, for programs and scripts that do not use Tern. */
+static const char *const told[] = { "TERN_RANK", "TERN_SIZE", "TERN_LOCAL_RANK", "TERN_LOCAL_SIZE" };
+
+static bool is_known(const char *name)
 {
+    for (size_t i = 0; i < sizeof(told) / sizeof(told[0]); i++)
+        if (strcmp(told[i], name) == 0)
+            return true;
     for (size_t i = 0; i < ROWS; i++)
         if (strcmp(rows[i].info.name, name) == 0)
             return true;
@@ -262,7 +242,7 @@ static void warn_unknown(const char *entry)
     const char *near;
 
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(entry, "="), entry);
-    if (is_option(name) || kept_find(kept_names, name) != NULL)
+    if (is_known(name) || kept_find(kept_names, name) != NULL)
         return;
     kept_add(&kept_names, name); /* without memory it is warned about again: no harm */
     near = nearest(name);

@@ -10,5 +10,8 @@
  * started. */
 tern_status tern_base_thread_start(pthread_t *thread, const char *name, void *(*run)(void *arg), void *arg);
 
+/* Return the number of the library's threads that are running. */
+int tern_base_threads(void);
+
 /* Wait until the thread has returned. */
 void tern_base_thread_join(pthread_t thread, const char *name);

@@ -31,6 +31,15 @@ void tern_boot_bell_wait(_Atomic uint32_t *bell, uint32_t seen, int64_t ns)
     syscall(SYS_futex, bell, FUTEX_WAIT, seen, ns < 0 ? NULL : &limit, NULL, 0);
 }
 
+void tern_boot_memory_wake(struct tern_slot *slot)
+{
+    /* relaxed: the increment of the bell publishes the caller's writes. Of several writers one wakes the rank. The rank
+     * sees the data of the others in its next poll, or in the poll after its next announcement, before which it runs a
+     * membarrier. */
+    if (atomic_exchange_explicit(&slot->memory_waits, 0, memory_order_relaxed) != 0)
+        tern_boot_bell_wake(&slot->bell);
+}
+
 void tern_boot_bell_wake(_Atomic uint32_t *bell)
 {
     /* release: publishes the caller's writes before the new value. Pairs with the kernel's check of the futex value,

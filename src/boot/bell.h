@@ -44,6 +44,19 @@ static inline void tern_boot_bell_ring_lightly(_Atomic uint32_t *bell, _Atomic u
         tern_boot_bell_wake(bell);
 }
 
+/* Wake the threads of a rank that wait for a change of the rank's memory. slot->memory_waits was not 0. */
+void tern_boot_memory_wake(struct tern_slot *slot);
+
+/* Wake the threads of a rank that wait for a change of the rank's memory, if there are any. The caller has written to
+ * the memory. There is no fence: a thread that sets memory_waits afterwards runs a membarrier before its last poll, or
+ * does not rely on being woken. */
+static inline void tern_boot_written(struct tern_slot *slot)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(atomic_load_explicit(&slot->memory_waits, memory_order_relaxed) != 0, 0))
+        tern_boot_memory_wake(slot);
+}
+
 /* Announce a sleeper and return the value to sleep on. The caller must poll once more before it sleeps, and must call
  * tern_boot_bell_withdraw() in any case. */
 static inline uint32_t tern_boot_bell_announce(_Atomic uint32_t *bell, _Atomic uint32_t *sleepers)

@@ -35,7 +35,7 @@ int64_t tern_boot_mark(uint64_t job)
 
     memcpy(key, &job, sizeof(job));
     memcpy(key + sizeof(job), "tern job", TERN_SIPHASH_KEY - sizeof(job));
-    return (int64_t)(tern_base_siphash(key, NULL, 0) >> 1);
+    return (int64_t)(tern_base_siphash(key, "", 0) >> 1);
 }
 
 void tern_boot_text(char *text, size_t size, int rank, const struct tern_boot_given *given)
@@ -267,6 +267,20 @@ tern_status tern_boot_join(struct tern_boot *boot)
     if ((status = tern_boot_pmi_find(&foreign)) != TERN_OK)
         return status;
     return foreign != NULL ? tern_boot_pmi_join(foreign, boot) : join_singleton(boot);
+}
+
+struct tern_segment *tern_boot_peek(void)
+{
+    const char            *value = getenv("TERN_BOOT"); /* the options may not have been read yet */
+    struct tern_boot_words text = { 0 };
+    struct tern_segment   *segment = NULL;
+    int                    arena;
+
+    if (value != NULL && *value != '\0' && tern_boot_text_read(value, &text) == TERN_OK &&
+        open_inherited(&text, text.arena, O_RDWR, is_arena, (uint64_t)text.mark, &arena) == TERN_OK &&
+        tern_boot_segment_map(arena, (int)text.ranks, &segment) == TERN_OK)
+        return segment;
+    return NULL;
 }
 
 void tern_boot_leave(struct tern_boot *boot)

@@ -1,7 +1,7 @@
 /* boot.h: how a process learns which rank of which job it is.
  *
  * ternrun sets one variable in the environment of each rank:
- *     TERN_BOOT=layout=9,rank=2,ranks=8,arena=5,huge=6,tell=-1,launcher=4711,job=81985529216486895
+ *     TERN_BOOT=layout=11,rank=2,ranks=8,arena=5,huge=6,tell=-1,launcher=4711,job=81985529216486895
  * arena, huge and tell are inherited descriptors. huge is -1 if the system has no huge pages. tell is a pipe to the
  * relay, or -1 if the job has one node. launcher is ternrun's process id, through which a rank can reopen the
  * descriptors if an intermediate program has closed them. job is the job's mark. The mark is random, so that a process
@@ -91,6 +91,10 @@ tern_status tern_boot_claim(struct tern_segment *segment, int rank);
 /* Determine the rank of this process from the option TERN_BOOT or from a foreign launcher, map the segment, and claim
  * the rank's slot (life JOINING). */
 tern_status tern_boot_join(struct tern_boot *boot);
+
+/* In a process that ternrun has started and that is not in the job: map the segment. Returns NULL if ternrun has not
+ * started the process, or the segment cannot be reached. */
+struct tern_segment *tern_boot_peek(void);
 
 /* Leave the job: stop the threads that serve a job of a foreign launcher, and release the segment and the descriptors.
  * The caller is responsible for the slot's life. */

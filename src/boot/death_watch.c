@@ -23,6 +23,7 @@
 #include "base/options.h"
 #include "base/thread.h"
 #include "boot/bell.h"
+#include "boot/exit.h"
 #include "boot/pmi_join.h"
 #include "boot/process.h"
 #include "boot/relay_thread.h"
@@ -37,6 +38,7 @@ static struct {
     int              stop;     /* eventfd */
     int              host;     /* pidfd of the rank that relays for this node; -1: no rank does, or this rank does */
     bool             compares; /* process start times as seen here are comparable with those that the host wrote */
+    int              held;     /* copy of the connection between the launcher and the watched rank; -1: none */
 } watch;
 
 static int open_process(pid_t pid)
@@ -88,6 +90,12 @@ static void host_gone(void)
     _exit(EXIT_FAILURE);
 }
 
+/* A rank has called tern_exit: end this process, whatever the program is doing. */
+static void follow_exit(void)
+{
+    tern_boot_exit_follow(tern_boot_exit_code(watch.boot.segment), false);
+}
+
 /* Sleep until the process behind the pidfd rank (-1: none) ends or the thread is to stop, for at most ms milliseconds
  * (-1: no limit). Returns whether the thread is to stop. */
 static bool wait_for(int rank, int ms)
@@ -102,6 +110,9 @@ static bool wait_for(int rank, int ms)
             continue;
         if (fds[0].revents != 0)
             return true;
+        if ((fds[1].revents != 0 || fds[2].revents != 0 || fds[3].revents != 0) &&
+            tern_boot_is_ending(watch.boot.segment))
+            follow_exit();         /* this is no failure */
         if (fds[1].revents != 0) { /* nobody else could end the job */
             tern_base_log(TERN_LOG_ERROR, "the launcher is gone; this rank ends with it");
             _exit(EXIT_FAILURE);
@@ -171,13 +182,39 @@ static bool report(int rank)
     return lost;
 }
 
-/* End the job after a rank failed, unless the launcher does so within LAUNCHER_GRACE_MS. Returns true if the thread is
- * to stop. */
+/* Keep a copy of the connection between the launcher and a rank, whose pidfd is process.
+ *
+ * MPICH's mpiexec takes the end of a PMI-1 connection for the end of the job, and reports success if the process ended
+ * by _exit(0). It would kill this rank before this rank can say anything. With the copy, mpiexec does not act before
+ * Tern has decided what to do. Without permission to copy it, mpiexec is faster. */
+static void hold_connection(int rank, int process)
+{
+    int fd = watch.boot.segment->slot[rank].launcher_fd;
+
+    if (process >= 0 && fd >= 0 && watch.held < 0 && watch.boot.segment->on_failure == TERN_ON_FAILURE_ABORT)
+        watch.held = (int)syscall(SYS_pidfd_getfd, process, fd, 0); /* -1 on failure */
+}
+
+/* The watched rank is gone: let the launcher see the end of its connection, unless the launcher might report success
+ * for a rank that failed. */
+static void release_connection(int rank, bool failed)
+{
+    /* relaxed: the process has ended and cannot change it. */
+    pid_t pid = atomic_load_explicit(&watch.boot.segment->slot[rank].pid, memory_order_relaxed);
+
+    if (watch.held < 0 || (failed && !tern_boot_process_failed(pid)))
+        return;
+    close(watch.held);
+    watch.held = -1;
+}
+
+/* End the job after a rank failed, unless the launcher does so within LAUNCHER_GRACE_MS. A launcher that does not see
+ * the end of the rank's connection gets no time. Returns true if the thread is to stop. */
 static bool end_job(int rank)
 {
     int pid = atomic_load_explicit(&watch.boot.segment->slot[rank].pid, memory_order_relaxed);
 
-    if (wait_for(-1, LAUNCHER_GRACE_MS))
+    if (watch.held < 0 && wait_for(-1, LAUNCHER_GRACE_MS))
         return true;
     tern_base_log(TERN_LOG_ERROR, "rank %d (pid %d) ended without tern_finalize; ending the job", rank, pid);
     tern_boot_pmi_abort(EXIT_FAILURE);
@@ -188,15 +225,21 @@ static bool end_job(int rank)
 static bool watch_rank(int rank)
 {
     int  fd = open_rank(rank);
-    bool stop = fd >= 0 && wait_for(fd, -1);
+    bool stop, failed;
 
+    hold_connection(rank, fd);
+    stop = fd >= 0 && wait_for(fd, -1);
     if (fd >= 0)
         close(fd);
     else if (errno != ESRCH) /* the process exists, but no pidfd can be opened */
         stop = (tern_base_log(TERN_LOG_WARN, "cannot watch rank %d any more: %s", rank, strerror(errno)), true);
     if (stop)
         return true;
-    return report(rank) && watch.boot.segment->on_failure == TERN_ON_FAILURE_ABORT && end_job(rank);
+    if (tern_boot_is_ending(watch.boot.segment))
+        follow_exit();
+    failed = report(rank);
+    release_connection(rank, failed);
+    return failed && watch.boot.segment->on_failure == TERN_ON_FAILURE_ABORT && end_job(rank);
 }
 
 static void *watch_run(void *arg)
@@ -207,6 +250,16 @@ static void *watch_run(void *arg)
             return NULL;
     wait_for(-1, -1); /* only the launcher is left to watch */
     return NULL;
+}
+
+/* Hold the connection of the first rank that this rank watches. All ranks do so before any leaves tern_init. */
+static void hold_first(void)
+{
+    int rank = next_local(watch.boot.rank), fd = open_rank(rank);
+
+    hold_connection(rank, fd);
+    if (fd >= 0)
+        close(fd);
 }
 
 tern_status tern_boot_death_watch_start(const struct tern_boot *boot, struct tern_pmi *pmi, int host)
@@ -224,7 +277,7 @@ tern_status tern_boot_death_watch_start(const struct tern_boot *boot, struct ter
     close(self);
     watch.boot = *boot;
     watch.pmi = pmi;
-    watch.host = -1;
+    watch.host = watch.held = -1;
     /* False if this process and the host have different clocks. */
     watch.compares = tern_boot_process_start_time(getpid()) == boot->segment->slot[boot->rank].started;
     if (boot->nodes > 1 && boot->local != 0 && (watch.host = open_rank(host)) < 0 && errno == ESRCH)
@@ -233,6 +286,8 @@ tern_status tern_boot_death_watch_start(const struct tern_boot *boot, struct ter
     pmi->watched = boot->locals > 1;
     if (boot->locals <= 1 && pmi->gone < 0)
         return TERN_OK;
+    if (boot->locals > 1)
+        hold_first();
     watch.stop = eventfd(0, EFD_CLOEXEC);
     if (watch.stop < 0)
         return tern_base_fail(TERN_ERR_SYSTEM, "cannot make an eventfd: %s", strerror(errno));
@@ -252,5 +307,7 @@ void tern_boot_death_watch_stop(void)
     close(watch.stop);
     if (watch.host >= 0)
         close(watch.host);
+    if (watch.held >= 0)
+        close(watch.held);
     watch.running = false;
 }

@@ -14,16 +14,15 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/options.h"
+#include "boot/fabric_load.h"
 
 #define LIBRARY "libfabric.so.1"
 #define API FI_VERSION(1, 17)
-#define SIGNALS 32 /* number of standard signals */
 
 #define NEEDED_CAPS \
     (FI_MSG | FI_SEND | FI_RECV | FI_MULTI_RECV | FI_RMA | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
@@ -62,25 +61,9 @@ static bool find(void *handle, const char *name, const char *version, void *out)
     return found != NULL;
 }
 
-/* Load libfabric and restore the signal handlers of the program, because drivers of old hardware install their own
- * handlers when they are loaded. */
-static void *load_keeping_signals(void)
-{
-    struct sigaction before[SIGNALS], after;
-    void            *handle;
-
-    for (int i = 1; i < SIGNALS; i++)
-        sigaction(i, NULL, &before[i]);
-    handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL); /* never unloaded: its providers leave threads behind */
-    for (int i = 1; i < SIGNALS; i++)
-        if (sigaction(i, NULL, &after) == 0 && after.sa_handler != before[i].sa_handler)
-            sigaction(i, &before[i], NULL);
-    return handle;
-}
-
 static void load(void)
 {
-    void *handle = load_keeping_signals();
+    void *handle = tern_boot_fabric_load(LIBRARY);
 
     if (!handle) {
         snprintf(library.why, sizeof(library.why), "libfabric cannot be loaded (%s); install libfabric1", dlerror());
@@ -438,11 +421,13 @@ static size_t fill_rows(struct tern_fabric_row *rows, const struct fi_info *all,
         address_text(info, row->address, sizeof(row->address));
         if (!is_eligible(info, enough, between_nodes, row->why, sizeof(row->why)))
             continue;
+        row->usable = true;
         if (info == best && (fabric.info = refine(best, between_nodes, &fabric))) {
             row->chosen = true;
             describe_chosen(&fabric, row->why, sizeof(row->why));
             library.calls.freeinfo(fabric.info);
         } else if (info == best) {
+            row->usable = false;
             snprintf(row->why, sizeof(row->why), NO_DELIVERY);
         } else {
             snprintf(row->why, sizeof(row->why), "would do; the one chosen is known to be faster or comes first");
@@ -471,4 +456,23 @@ tern_status tern_boot_fabric_list(bool between_nodes, struct tern_fabric_row **r
     library.calls.freeinfo(all);
     library.calls.freeinfo(enough);
     return st;
+}
+
+tern_status tern_boot_fabric_providers(char *text, size_t size)
+{
+    tern_status     st = need_library();
+    struct fi_info *all = NULL;
+    size_t          at = 0;
+
+    text[0] = '\0';
+    if (st < 0 || library.calls.getinfo(API, NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &all) != 0)
+        return st;
+    for (const struct fi_info *info = all; info && at < size; info = info->next) {
+        const char *name = provider_of(info);
+
+        if (name && strncmp(name, "ofi_", 4) != 0) /* those are layers over other providers */
+            at += (size_t)snprintf(text + at, size - at, "%s%s", at > 0 ? "," : "", name);
+    }
+    library.calls.freeinfo(all);
+    return TERN_OK;
 }

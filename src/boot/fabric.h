@@ -1,9 +1,9 @@
 /* fabric.h: the choice of the network between ranks on different nodes.
  *
- * libfabric is loaded only when it is needed: loading takes a fifth of a second on machines that have its drivers for
- * old hardware, and a job on one node does not use it. A provider must have all capabilities that Tern needs. Among
- * such providers, a list of names ranks those that are known to be faster. The options TERN_OFI_PROVIDER and
- * TERN_OFI_DOMAIN override the list, but not the required capabilities.
+ * libfabric is loaded only when it is needed (fabric_load.h): loading takes a fifth of a second on machines that have
+ * its drivers for old hardware, and a job on one node does not use it. A provider must have all capabilities that Tern
+ * needs. Among such providers, a list of names ranks those that are known to be faster. The options TERN_OFI_PROVIDER
+ * and TERN_OFI_DOMAIN override the list, but not the required capabilities.
  */
 #pragma once
 
@@ -43,6 +43,7 @@ struct tern_fabric {
 struct tern_fabric_row {
     char provider[48], domain[48], address[64];
     bool chosen;
+    bool usable;   /* has all that Tern needs; chosen or not */
     char why[200]; /* if chosen: its capabilities; otherwise the reason why not */
 };
 
@@ -54,3 +55,7 @@ tern_status tern_boot_fabric_choose(bool between_nodes, struct tern_fabric *out)
  * it.
  * Returns TERN_OK. TERN_ERR_LINK: this build or this machine has no libfabric. TERN_ERR_NOMEM. */
 tern_status tern_boot_fabric_list(bool between_nodes, struct tern_fabric_row **rows, size_t *count);
+
+/* Write the names of the providers that libfabric has, separated by commas, whether or not they find a device.
+ * Returns TERN_OK. TERN_ERR_LINK: this build or this machine has no libfabric; the text is then empty. */
+tern_status tern_boot_fabric_providers(char *text, size_t size);

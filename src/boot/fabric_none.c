@@ -18,3 +18,10 @@ tern_status tern_boot_fabric_list(bool between_nodes, struct tern_fabric_row **r
     (void)between_nodes, (void)rows, (void)count;
     return missing();
 }
+
+tern_status tern_boot_fabric_providers(char *text, size_t size)
+{
+    if (size > 0)
+        text[0] = '\0';
+    return missing();
+}

@@ -30,7 +30,8 @@
 /* The message of a client. cpus is truncated after its last nonzero byte. */
 struct hello {
     uint32_t         magic, layout;
-    uint32_t         rank, reserved;
+    uint32_t         rank;
+    int32_t          launcher_fd; /* see struct tern_fd_pass_client */
     uint8_t          key[TERN_FD_PASS_KEY];
     struct tern_cpus cpus;
 };
@@ -121,6 +122,7 @@ static void receive_hello(struct tern_accept_queue *queue, int i)
     client = find_client(host, &hello, len);
     if (client != NULL && is_own_user(fd, &client->pid)) {
         client->fd = fd;
+        client->launcher_fd = hello.launcher_fd;
         queue->missing--;
         tern_boot_cpus_add(host->cpus, hello.cpus.bits, (size_t)len - HELLO_HEAD);
     }
@@ -295,10 +297,12 @@ static tern_status request_once(const struct tern_fd_pass_address *address, int 
     return st;
 }
 
-tern_status tern_boot_fd_pass_receive(const struct tern_fd_pass_address *address, int host, int rank,
+tern_status tern_boot_fd_pass_receive(const struct tern_fd_pass_address *address, int host, int rank, int launcher_fd,
                                       int passed[TERN_FD_PASS_FDS])
 {
-    struct hello hello = { .magic = TERN_SEGMENT_MAGIC, .layout = TERN_SEGMENT_LAYOUT, .rank = (uint32_t)rank };
+    struct hello hello = {
+        .magic = TERN_SEGMENT_MAGIC, .layout = TERN_SEGMENT_LAYOUT, .rank = (uint32_t)rank, .launcher_fd = launcher_fd
+    };
     struct tern_poll_deadline patience;
     tern_status               st;
     int                       tries = 0;

@@ -24,16 +24,17 @@ struct tern_fd_pass_address {
 
 struct tern_fd_pass_client {
     int   rank;
-    int   fd;  /* connection; -1: the client has not connected */
-    pid_t pid; /* as reported by the kernel */
+    int   fd;          /* connection; -1: the client has not connected */
+    pid_t pid;         /* as reported by the kernel */
+    int   launcher_fd; /* descriptor of its connection to the launcher, which the client reports; -1: none */
 };
 
 /* Listen on a unix socket. *listen_fd is its descriptor; the caller must publish *address. */
 tern_status tern_boot_fd_pass_open(int *listen_fd, struct tern_fd_pass_address *address);
 
-/* Host: wait until all clients have connected. The caller sets rank in each element of clients; the function sets fd
- * and pid, and adds the processors that the clients may use to cpus. Connections without the key, and from unexpected
- * ranks, are refused. On an error all clients are dismissed. */
+/* Host: wait until all clients have connected. The caller sets rank in each element of clients; the function sets the
+ * other fields, and adds the processors that the clients may use to cpus. Connections without the key, and from
+ * unexpected ranks, are refused. On an error all clients are dismissed. */
 tern_status tern_boot_fd_pass_accept(int listen_fd, const struct tern_fd_pass_address *address,
                                      struct tern_fd_pass_client *clients, int count, struct tern_cpus *cpus);
 
@@ -41,6 +42,7 @@ tern_status tern_boot_fd_pass_accept(int listen_fd, const struct tern_fd_pass_ad
  */
 tern_status tern_boot_fd_pass_send(struct tern_fd_pass_client *clients, int count, const int *fds);
 
-/* Client: connect as rank to the socket of the rank host, and receive the descriptors, which are close-on-exec. */
-tern_status tern_boot_fd_pass_receive(const struct tern_fd_pass_address *address, int host, int rank,
+/* Client: connect as rank to the socket of the rank host, and receive the descriptors, which are close-on-exec.
+ * launcher_fd is reported to the host. */
+tern_status tern_boot_fd_pass_receive(const struct tern_fd_pass_address *address, int host, int rank, int launcher_fd,
                                       int fds[TERN_FD_PASS_FDS]);

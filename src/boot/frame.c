@@ -5,9 +5,15 @@
 
 #define MARK 0x314d4652u /* "RFM1" */
 
+/* Return whether the body of a kind may be long. */
+static bool is_long(uint32_t kind)
+{
+    return kind == TERN_FRAME_START || kind == TERN_FRAME_BRANCH;
+}
+
 uint32_t tern_boot_frame_longest(uint32_t kind)
 {
-    if (kind == TERN_FRAME_START)
+    if (is_long(kind))
         return TERN_FRAME_BODY_START;
     return kind > TERN_FRAME_NONE && kind < TERN_FRAME_KIND_COUNT ? TERN_FRAME_BODY : 0;
 }
@@ -47,7 +53,7 @@ size_t tern_boot_frame_decode(const unsigned char *bytes, size_t len, bool takes
     got.len = (uint32_t)tern_base_get_le(bytes + 16, 4);
     got.body = bytes + TERN_FRAME_HEAD;
     if (tern_boot_frame_longest(got.kind) == 0 || got.len > tern_boot_frame_longest(got.kind) ||
-        (got.kind == TERN_FRAME_START && !takes_start))
+        (is_long(got.kind) && !takes_start))
         return TERN_FRAME_BAD;
     if (len - TERN_FRAME_HEAD < got.len)
         return TERN_FRAME_SHORT;

@@ -36,7 +36,7 @@ struct tern_frame_io_keys {
 struct tern_frame_io {
     int                         in, out; /* descriptors; -1: none. Both are the same for a socket */
     bool                        is_socket;
-    bool                        takes_start; /* the channel may receive START */
+    bool                        takes_start; /* the channel may receive START and BRANCH */
     bool                        is_deaf;     /* the peer accepts no more bytes; its earlier frames may still arrive */
     bool                        is_sealed;
     enum tern_frame_io_state    state;

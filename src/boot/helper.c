@@ -1,6 +1,7 @@
 /* helper.c: the loop of the helper threads, and the lengths of their naps. See helper.h. */
 #include "boot/helper.h"
 
+#include <sched.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 
@@ -14,6 +15,11 @@
 static bool is_stopped(struct tern_helper *helper)
 {
     return atomic_load_explicit(&helper->stop, memory_order_relaxed); /* a wake follows */
+}
+
+static bool is_parking(struct tern_helper *helper)
+{
+    return atomic_load_explicit(&helper->park, memory_order_relaxed) != NULL; /* a wake follows */
 }
 
 static int64_t poll_all(struct tern_helper *helper, bool again)
@@ -44,7 +50,7 @@ int64_t tern_boot_helper_last_poll(struct tern_helper *helper)
 {
     int64_t ns = poll_all(helper, false);
 
-    return ns > TERN_HELPER_EVENT || is_stopped(helper) ? 0 : ns;
+    return ns > TERN_HELPER_EVENT || is_stopped(helper) || is_parking(helper) ? 0 : ns;
 }
 
 static void nap(struct tern_helper *helper, bool rests)
@@ -52,7 +58,7 @@ static void nap(struct tern_helper *helper, bool rests)
     uint32_t seen = tern_boot_bell_announce(helper->bell, helper->naps);
     int64_t  ns = poll_all(helper, !rests), length = helper->nap;
 
-    if ((ns == TERN_HELPER_IDLE || (ns == TERN_HELPER_NAP && !rests)) && !is_stopped(helper)) {
+    if ((ns == TERN_HELPER_IDLE || (ns == TERN_HELPER_NAP && !rests)) && !is_stopped(helper) && !is_parking(helper)) {
         if (!rests)
             helper->nap = length * 2 < TERN_HELPER_LONGEST_NAP ? length * 2 : TERN_HELPER_LONGEST_NAP;
         tern_boot_bell_wait(helper->bell, seen, rests ? -1 : length);
@@ -79,14 +85,64 @@ void tern_boot_helper_round(struct tern_helper *helper)
     atomic_store_explicit(&helper->state, TERN_HELPER_AWAKE, memory_order_relaxed); /* a superfluous wake is harmless */
 }
 
+/* ---- parking ---- */
+
+static struct tern_helper *running; /* list, guarded by the lock */
+static pthread_mutex_t     running_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void wait_parked(struct tern_helper_park *park)
+{
+    atomic_fetch_add(&park->parked, 1);
+    while (atomic_load(&park->go) == 0)
+        tern_boot_bell_wait(&park->go, 0, -1);
+    atomic_fetch_add(&park->left, 1); /* the last access: the caller of unpark frees the memory */
+}
+
+unsigned tern_boot_helpers_park(struct tern_helper_park *park)
+{
+    unsigned count = 0;
+
+    *park = (struct tern_helper_park){ 0, 0, 0 };
+    pthread_mutex_lock(&running_lock);
+    for (struct tern_helper *helper = running; helper; helper = helper->next, count++) {
+        atomic_store(&helper->park, park);
+        tern_boot_bell_wake(helper->bell);
+        helper->wake(helper);
+    }
+    pthread_mutex_unlock(&running_lock);
+    while (atomic_load(&park->parked) < count)
+        sched_yield();
+    return count;
+}
+
+void tern_boot_helpers_unpark(struct tern_helper_park *park)
+{
+    uint32_t count = atomic_load(&park->parked);
+
+    pthread_mutex_lock(&running_lock);
+    for (struct tern_helper *helper = running; helper; helper = helper->next)
+        atomic_store(&helper->park, NULL);
+    pthread_mutex_unlock(&running_lock);
+    atomic_store(&park->go, 1);
+    tern_boot_bell_wake(&park->go);
+    while (atomic_load(&park->left) < count)
+        sched_yield();
+}
+
 static void *helper_run(void *arg)
 {
     struct tern_helper *helper = arg;
 
     if (helper->timer_slack > 0)
         prctl(PR_SET_TIMERSLACK, (unsigned long)helper->timer_slack);
-    while (!is_stopped(helper))
-        tern_boot_helper_round(helper);
+    while (!is_stopped(helper)) {
+        struct tern_helper_park *park = atomic_load_explicit(&helper->park, memory_order_acquire); /* its contents */
+
+        if (park)
+            wait_parked(park);
+        else
+            tern_boot_helper_round(helper);
+    }
     return NULL;
 }
 
@@ -99,6 +155,12 @@ static tern_status start(struct tern_helper *helper)
     atomic_store(&helper->stop, false);
     st = tern_base_thread_start(&helper->thread, helper->name, helper_run, helper);
     helper->running = st == TERN_OK;
+    if (st == TERN_OK) {
+        pthread_mutex_lock(&running_lock);
+        helper->next = running;
+        running = helper;
+        pthread_mutex_unlock(&running_lock);
+    }
     return st;
 }
 
@@ -153,6 +215,13 @@ void tern_boot_helper_stop(struct tern_helper *helper)
     end_sleep(helper);
     tern_base_thread_join(helper->thread, helper->name);
     helper->running = false;
+    pthread_mutex_lock(&running_lock);
+    for (struct tern_helper **at = &running; *at; at = &(*at)->next)
+        if (*at == helper) {
+            *at = helper->next;
+            break;
+        }
+    pthread_mutex_unlock(&running_lock);
     for (struct tern_helper_poller *poller = helper->pollers; poller; poller = poller->next)
         atomic_store(&poller->added, false);
     atomic_store(&helper->pollers, NULL);

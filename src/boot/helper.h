@@ -50,6 +50,8 @@ struct tern_helper {
     _Atomic int                        state; /* enum tern_helper_state */
     pthread_t                          thread;
     struct tern_helper_poller *_Atomic pollers;
+    struct tern_helper_park *_Atomic   park; /* NULL: run */
+    struct tern_helper                *next; /* running ones */
     int64_t                            nap;  /* length of the next nap */
     unsigned                           idle; /* rounds without work */
 };
@@ -63,6 +65,14 @@ void tern_boot_helper_wake(struct tern_helper *helper, const struct tern_helper_
 
 /* Stop the thread, if it is running, and forget the pollers. */
 void tern_boot_helper_stop(struct tern_helper *helper);
+
+/* Park all helper threads: when park returns, they wait in the kernel, hold no lock, and access no memory but their own
+ * stacks, until unpark is called. No other thread may start or stop helpers meanwhile. */
+struct tern_helper_park {
+    _Atomic uint32_t go, parked, left;
+};
+unsigned tern_boot_helpers_park(struct tern_helper_park *park); /* returns the number of threads */
+void     tern_boot_helpers_unpark(struct tern_helper_park *park);
 
 /* For the sleep of an instance: call all pollers once more. Returns the time for which the thread may sleep until an
  * event; 0: it may not. */

@@ -6,7 +6,7 @@
  * can use the launcher as well: Tern does not take the connection away from it, whichever of the two connects first.
  *
  * A process has at most one connection, to which all calls after open refer. Only the thread that is in tern_init or
- * tern_finalize makes these calls, except abort.
+ * tern_finalize makes these calls, except abort and end.
  */
 #pragma once
 
@@ -23,6 +23,7 @@ struct tern_pmi {
     const struct tern_pmi_ops *ops;
     int                        rank, ranks;
     int                        gone; /* a descriptor that becomes readable when the launcher ends; -1: none */
+    int  fd;      /* connection whose end without a farewell makes the launcher end the job; -1: none */
     bool watched; /* other ranks detect the end of this rank (death_watch.h), whether or not the launcher does */
 };
 
@@ -42,6 +43,10 @@ struct tern_pmi_ops {
 
     /* Ask the launcher to end the job with this status. May return before the job ends. Any thread may call this. */
     void (*abort)(int status);
+
+    /* Take leave of the launcher because this process is going to call _exit, also for an MPI library in the process.
+     * Any thread may call this. */
+    void (*end)(void);
 
     /* Disconnect. in_order tells that this rank has left the job properly; otherwise the launcher must see a failure
      * when the process ends. */

@@ -207,7 +207,7 @@ static tern_status pmi1_open(struct tern_pmi **out)
     char        space[TERN_PMI_VALUE];
     tern_status st;
 
-    one.pmi = (struct tern_pmi){ .ops = &tern_boot_pmi1, .gone = -1 };
+    one.pmi = (struct tern_pmi){ .ops = &tern_boot_pmi1, .gone = -1, .fd = -1 };
     one.owner = getpid();
     one.state = USED;
     if ((st = read_number("PMI_SIZE", 1, TERN_MAX_RANKS, &one.pmi.ranks)) != TERN_OK ||
@@ -226,6 +226,7 @@ static tern_status pmi1_open(struct tern_pmi **out)
         return st;
     }
     strcpy(one.space, space);
+    one.pmi.fd = one.fd;
     *out = &one.pmi;
     return TERN_OK;
 }
@@ -256,19 +257,26 @@ static void pmi1_abort(int status)
     send(one.fd, line, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* At process exit: send 'finalize' and wait until the launcher has replied or closed the connection. Has no effect if
- * an MPI library has sent it before. */
-__attribute__((destructor)) static void send_finalize(void)
+/* Send 'finalize' and wait until the launcher has replied or closed the connection. Has no effect if an MPI library has
+ * sent it before. */
+static void pmi1_end(void)
 {
     static const char text[] = "cmd=finalize\n";
     struct pollfd     poll_fd = { .fd = one.fd, .events = POLLIN };
     char              answer[64];
 
-    if (one.fd < 0 || getpid() != one.owner || one.state == FAILED || (one.state == USED && !one.pmi.watched))
-        return;
-    if (send(one.fd, text, sizeof(text) - 1, MSG_NOSIGNAL) == (ssize_t)sizeof(text) - 1 &&
+    if (one.fd >= 0 && send(one.fd, text, sizeof(text) - 1, MSG_NOSIGNAL) == (ssize_t)sizeof(text) - 1 &&
         poll(&poll_fd, 1, FINALIZE_MS) == 1)
         recv(one.fd, answer, sizeof(answer), MSG_DONTWAIT);
+}
+
+/* At process exit: send 'finalize' and wait until the launcher has replied or closed the connection. Has no effect if
+ * an MPI library has sent it before. */
+__attribute__((destructor)) static void send_finalize(void)
+{
+    if (one.fd < 0 || getpid() != one.owner || one.state == FAILED || (one.state == USED && !one.pmi.watched))
+        return;
+    pmi1_end();
     close(one.fd);
 }
 
@@ -278,5 +286,6 @@ const struct tern_pmi_ops tern_boot_pmi1 = {
     .fence = pmi1_fence,
     .get = pmi1_get,
     .abort = pmi1_abort,
+    .end = pmi1_end,
     .close = pmi1_close,
 };

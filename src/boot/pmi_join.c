@@ -159,16 +159,17 @@ static tern_status view_read(struct view *view, struct tern_pmi *pmi)
     return TERN_OK;
 }
 
-/* Store the pid and start time of a rank's process, so that the rank can be watched before it claims its slot. Plain
- * stores suffice, because the clients receive the arena afterwards. */
-static void set_process(struct tern_slot *slot, pid_t pid)
+/* Store what identifies a rank's process, so that the rank can be watched before it claims its slot. Plain stores
+ * suffice, because the clients receive the arena afterwards. */
+static void set_process(struct tern_slot *slot, pid_t pid, int launcher_fd)
 {
     atomic_init(&slot->pid, (int32_t)pid);
     slot->started = tern_boot_process_start_time(pid);
+    slot->launcher_fd = launcher_fd;
 }
 
-/* Create the arena and pass it to the clients. rank is the host's own rank. */
-static tern_status make_arena(struct view *view, int rank, struct tern_boot *boot)
+/* Create the arena and pass it to the clients. */
+static tern_status make_arena(struct view *view, const struct tern_pmi *pmi, struct tern_boot *boot)
 {
     tern_status st;
 
@@ -180,9 +181,9 @@ static tern_status make_arena(struct view *view, int rank, struct tern_boot *boo
     fcntl(boot->arena, F_SETFD, FD_CLOEXEC);
     if (boot->huge >= 0)
         fcntl(boot->huge, F_SETFD, FD_CLOEXEC);
-    set_process(&boot->segment->slot[rank], getpid());
+    set_process(&boot->segment->slot[pmi->rank], getpid(), pmi->fd);
     for (int i = 0; i < view->count; i++)
-        set_process(&boot->segment->slot[view->clients[i].rank], view->clients[i].pid);
+        set_process(&boot->segment->slot[view->clients[i].rank], view->clients[i].pid, view->clients[i].launcher_fd);
     return tern_boot_fd_pass_send(view->clients, view->count,
                                   (int[TERN_FD_PASS_FDS]){ boot->arena, boot->huge, boot->relay_fd });
 }
@@ -201,7 +202,7 @@ static tern_status be_host(struct tern_pmi *pmi, int listen_fd, const struct ter
         st = tern_boot_fd_pass_accept(listen_fd, &mine->address, view.clients, view.count, &cpus);
     if (st == TERN_OK) {
         view.shape.cores = tern_boot_cpus_count(&cpus);
-        if ((st = make_arena(&view, pmi->rank, boot)) != TERN_OK)
+        if ((st = make_arena(&view, pmi, boot)) != TERN_OK)
             tern_boot_fd_pass_send(view.clients, view.count, NULL);
     }
     free(view.node_of);
@@ -216,7 +217,7 @@ static tern_status be_client(struct tern_pmi *pmi, int host, const struct tern_p
                              struct tern_boot *boot)
 {
     int         passed[TERN_FD_PASS_FDS];
-    tern_status st = tern_boot_fd_pass_receive(&record->address, host, pmi->rank, passed);
+    tern_status st = tern_boot_fd_pass_receive(&record->address, host, pmi->rank, pmi->fd, passed);
 
     if (st != TERN_OK)
         return st;
@@ -350,6 +351,12 @@ static void wait_for_output(void)
             break;
         poll(NULL, 0, 1);
     }
+}
+
+void tern_boot_pmi_end(void)
+{
+    if (launcher != NULL)
+        launcher->ops->end();
 }
 
 void tern_boot_pmi_abort(int status)

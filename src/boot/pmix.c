@@ -119,7 +119,7 @@ static tern_status pmix_open(struct tern_pmi **out)
 
     if (st != TERN_OK)
         return st;
-    one.pmi = (struct tern_pmi){ .ops = &tern_boot_pmix, .gone = eventfd(0, EFD_CLOEXEC) };
+    one.pmi = (struct tern_pmi){ .ops = &tern_boot_pmix, .gone = eventfd(0, EFD_CLOEXEC), .fd = -1 };
     one.fenced = eventfd(0, EFD_CLOEXEC);
     if (one.pmi.gone < 0 || one.fenced < 0)
         st = tern_base_fail(TERN_ERR_SYSTEM, "cannot make an eventfd: see 'ulimit -n'");
@@ -207,6 +207,14 @@ static void pmix_abort(int status)
     lib.PMIx_Abort(status, "", NULL, 0); /* Tern has already printed the reason */
 }
 
+static void pmix_end(void)
+{
+    /* PMIx counts the calls of PMIx_Init. An MPI library in the process made the second one; if there is none, the
+     * second call fails and has no effect. */
+    lib.PMIx_Finalize(NULL, 0);
+    lib.PMIx_Finalize(NULL, 0);
+}
+
 static void pmix_close(bool in_order)
 {
     if (one.handler >= 0)
@@ -222,5 +230,6 @@ const struct tern_pmi_ops tern_boot_pmix = {
     .fence = pmix_fence,
     .get = pmix_get,
     .abort = pmix_abort,
+    .end = pmix_end,
     .close = pmix_close,
 };

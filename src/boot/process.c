@@ -27,11 +27,14 @@ struct stat_fields {
  * threads (20) and the start time are read. */
 #define STAT_FORMAT " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %llu"
 
-/* Read the fields of a process. The process name in the file may contain any character, so parsing starts after the
- * last parenthesis. Returns false if the process cannot be read. */
-static bool read_stat(pid_t pid, struct stat_fields *out)
+#define STAT_BYTES 1024
+
+/* Read /proc/PID/stat of a process into text. Returns the fields from the third on, or NULL if the process cannot be
+ * read. The second field, the name of the process, may contain any character, so the rest begins after the last
+ * parenthesis. */
+static const char *read_fields(pid_t pid, char text[STAT_BYTES])
 {
-    char        path[32], text[1024];
+    char        path[32];
     const char *rest;
     size_t      len;
     FILE       *file;
@@ -39,12 +42,31 @@ static bool read_stat(pid_t pid, struct stat_fields *out)
     snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
     file = fopen(path, "re");
     if (file == NULL)
-        return false;
-    len = fread(text, 1, sizeof(text) - 1, file);
+        return NULL;
+    len = fread(text, 1, STAT_BYTES - 1, file);
     fclose(file);
     text[len] = '\0';
     rest = strrchr(text, ')');
-    return rest != NULL && sscanf(rest + 1, STAT_FORMAT, &out->parent, &out->threads, &out->started) == 3;
+    return rest != NULL ? rest + 1 : NULL;
+}
+
+/* Read the fields of a process. Returns false if the process cannot be read. */
+static bool read_stat(pid_t pid, struct stat_fields *out)
+{
+    char        text[STAT_BYTES];
+    const char *rest = read_fields(pid, text);
+
+    return rest != NULL && sscanf(rest, STAT_FORMAT, &out->parent, &out->threads, &out->started) == 3;
+}
+
+bool tern_boot_process_failed(pid_t pid)
+{
+    char        text[STAT_BYTES], state;
+    const char *rest = read_fields(pid, text), *last;
+
+    /* The last field (52) is the status that the parent will get from waitpid. */
+    return rest != NULL && sscanf(rest, " %c", &state) == 1 && state == 'Z' && (last = strrchr(rest, ' ')) != NULL &&
+           strcmp(last, " 0\n") != 0;
 }
 
 uint64_t tern_boot_process_start_time(pid_t pid)

@@ -1,6 +1,8 @@
-/* process.h: the start time of a process, and the tie between a rank and the process that started it. */
+/* process.h: the start time and the exit status of a process, and the tie between a rank and the process that started
+ * it. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -17,3 +19,7 @@ tern_status tern_boot_process_bind_parent(pid_t launcher);
  * start time together identify a process.
  * Returns 0 if there is no such process, or /proc is not mounted. */
 uint64_t tern_boot_process_start_time(pid_t pid);
+
+/* Return whether a process, which has ended, is known to have died of a signal or exited with a status other than 0.
+ * Nothing is known if its parent has already waited for it. */
+bool tern_boot_process_failed(pid_t pid);

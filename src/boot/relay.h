@@ -1,11 +1,11 @@
 /* relay.h: one node's part in keeping the segments of a job consistent.
  *
- * The segment contains the control state that each rank publishes to all others: its life, its net address and its
- * barrier slot. In a job on several nodes, each node has a spoke. The spoke scans its segment for changes by its own
- * ranks (scan) and sends them to the hub. The hub brings the changes of all nodes into one order and forwards them.
- * Each spoke writes the changes that it receives into its segment (apply) and wakes its ranks. Fates also go to the hub
- * first and come back from there, even to the node of the rank itself. So all nodes agree on which ranks died, and on
- * what each rank had published before it died.
+ * The segment contains the control state that each rank publishes to all others: its life, its net address, its barrier
+ * slot and its seats in teams. In a job on several nodes, each node has a spoke. The spoke scans its segment for
+ * changes by its own ranks (scan) and sends them to the hub. The hub brings the changes of all nodes into one order and
+ * forwards them. Each spoke writes the changes that it receives into its segment (apply) and wakes its ranks. Fates
+ * also go to the hub first and come back from there, even to the node of the rank itself. So all nodes agree on which
+ * ranks died, and on what each rank had published before it died.
  *
  * This module does not transport the frames. ternrun does so over the standard streams of an agent, or the first rank
  * of each node does so over a socket. The spoke runs in a process that maps the segment; one thread at a time may use
@@ -27,8 +27,14 @@ struct tern_relay_state {
     uint32_t arrived, departures;
 };
 
-/* Check a frame (LIFE, ADDRESS, ARRIVED or DEPARTED) against the last state of its rank: a life never goes back, an
- * list of addresses and the counters only grow. notes tells whether the segment stores contributions. Returns true
+/* Return whether the value of a frame EXIT is a possible word ending of a segment. */
+static inline bool tern_boot_relay_ends(const struct tern_frame *frame)
+{
+    return frame->len == 0 && (frame->value & ~0xffu) == TERN_ENDING;
+}
+
+/* Check a frame (LIFE, ADDRESS, ARRIVED, DEPARTED or SEAT) against the last state of its rank: a life never goes back,
+ * an list of addresses and the counters only grow. notes tells whether the segment stores contributions. Returns true
  * and updates the state if the frame is a valid successor. The hub calls this before it forwards a frame, so that an
  * invalid frame is attributed to the node that sent it, and not to the hub. */
 bool tern_boot_relay_follows(struct tern_relay_state *state, const struct tern_frame *frame, bool notes);
@@ -48,6 +54,7 @@ bool tern_boot_relay_apply(struct tern_relay *relay, const struct tern_frame *fr
 /* Wake the ranks of this node. Call this after one or more frames have been applied. */
 void tern_boot_relay_ring(struct tern_relay *relay);
 
-/* Write a rank's fate into the segment of a job of this many ranks, and wake all ranks of the node. The launcher of a
- * job on one node calls this directly. */
-void tern_boot_relay_fate(struct tern_segment *segment, uint32_t ranks, uint32_t rank, bool lost);
+/* Write a rank's fate into the segment, and wake the ranks of the node that still run, in a job of this many ranks. The
+ * launcher of a job on one node calls these directly: the second one after one or more fates. */
+void tern_boot_relay_fate(struct tern_segment *segment, uint32_t rank, bool lost);
+void tern_boot_relay_wake(struct tern_segment *segment, uint32_t ranks);

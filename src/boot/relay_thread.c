@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/thread.h"
+#include "boot/exit.h"
 #include "boot/frame_io.h"
 #include "boot/pmi_join.h"
 #include "boot/relay.h"
@@ -36,7 +37,8 @@ static struct {
     struct tern_frame_io *channel; /* [count]; on the hub, the channel of node n is at n - 1 */
     struct pollfd        *fds;     /* large enough for all polled descriptors */
     int                   count;
-    int                   stop; /* eventfd */
+    int                   stop;   /* eventfd */
+    _Atomic bool          active; /* the thread relays, and has not told the other nodes of tern_exit */
 } rt;
 
 bool tern_boot_relay_thread_done(struct tern_segment *segment, int node)
@@ -138,6 +140,8 @@ static void channel_lost(int i)
     int                  node = rt.is_hub ? i + 1 : 0;
 
     tern_boot_frame_io_close(&rt.channel[i]);
+    if (tern_boot_is_ending(segment))
+        return; /* the ranks of the other node have ended */
     if (tern_boot_relay_thread_done(segment, rt.is_hub ? node : -1))
         return;
     for (uint32_t r = 0; rt.is_hub && r < segment->ranks; r++)
@@ -214,6 +218,23 @@ static bool shut_down_writes(void)
     return all;
 }
 
+bool tern_boot_relay_thread_told(void)
+{
+    return !atomic_load_explicit(&rt.active, memory_order_relaxed); /* orders nothing: the frames have been sent */
+}
+
+/* If a rank has called tern_exit: when the other nodes have been told, end this process. */
+static void follow_exit(void)
+{
+    if (!tern_boot_is_ending(rt.boot.segment))
+        return;
+    for (int i = 0; i < rt.count; i++)
+        if (rt.channel[i].in >= 0 && rt.channel[i].put.len > 0)
+            return;                                                 /* the thread wakes up when there is space */
+    atomic_store_explicit(&rt.active, false, memory_order_relaxed); /* as above */
+    tern_boot_exit_follow(tern_boot_exit_code(rt.boot.segment), false);
+}
+
 static void *relay_run(void *arg)
 {
     eventfd_t count;
@@ -228,6 +249,7 @@ static void *relay_run(void *arg)
         if (rt.fds[1].revents != 0)
             eventfd_read(rt.boot.relay_fd, &count);
         progress();
+        follow_exit();
     } while (rt.fds[0].revents == 0);
     until = tern_base_now() + DRAIN_MS * 1000000ll;
     while (!shut_down_writes() && tern_base_now() < until) {
@@ -250,6 +272,7 @@ static void release(void)
     rt.channel = NULL;
     rt.relay = NULL;
     rt.running = false;
+    atomic_store_explicit(&rt.active, false, memory_order_relaxed);
 }
 
 tern_status tern_boot_relay_thread_start(const struct tern_boot *boot, const struct tern_relay_conn *lines)
@@ -275,6 +298,7 @@ tern_status tern_boot_relay_thread_start(const struct tern_boot *boot, const str
     }
     if (st == TERN_OK)
         st = tern_boot_relay_open(boot->segment, &rt.relay);
+    atomic_store_explicit(&rt.active, st == TERN_OK, memory_order_relaxed); /* the start of the thread orders it */
     if (st == TERN_OK)
         st = tern_base_thread_start(&rt.thread, "tern-relay", relay_run, NULL);
     rt.running = st == TERN_OK;

@@ -85,7 +85,7 @@ uint64_t tern_boot_space_unit(int file)
     return (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-tern_status tern_boot_space_take(const struct tern_boot *boot, int file, uint64_t bytes, struct tern_space *out)
+tern_status tern_boot_space_set_aside(const struct tern_boot *boot, int file, uint64_t bytes, struct tern_space *out)
 {
     _Atomic uint64_t *next = &boot->segment->next;
     uint64_t          unit = tern_boot_space_unit(file);
@@ -102,9 +102,16 @@ tern_status tern_boot_space_take(const struct tern_boot *boot, int file, uint64_
     } while (
         !atomic_compare_exchange_weak_explicit(next, &seen, offset + size, memory_order_relaxed, memory_order_relaxed));
     *out = (struct tern_space){ .file = file, .offset = offset, .bytes = size };
+    return TERN_OK;
+}
 
-    tern_status st = tern_boot_space_reserve(file, offset, size, "shared memory");
+tern_status tern_boot_space_take(const struct tern_boot *boot, int file, uint64_t bytes, struct tern_space *out)
+{
+    tern_status st = tern_boot_space_set_aside(boot, file, bytes, out);
+
     if (st < 0)
+        return st;
+    if ((st = tern_boot_space_reserve(file, out->offset, out->bytes, "shared memory")) < 0)
         tern_boot_space_give(out);
     return st;
 }

@@ -1,7 +1,8 @@
 /* space.h: allocation of space in the arena.
  *
  * Offsets only grow, so that no two regions of a job ever have the same offset. Freed space returns to the system
- * immediately. Allocated space is backed by memory: accessing it never raises SIGBUS.
+ * immediately. Allocated space is backed by memory: accessing it never raises SIGBUS. Space that is only set aside is a
+ * range of offsets, for a part that is to grow.
  */
 #pragma once
 
@@ -25,7 +26,11 @@ uint64_t tern_boot_space_unit(int file);
  */
 tern_status tern_boot_space_check(uint64_t bytes, const char *what);
 
-/* Allocate at least bytes (more than 0) from file, which is boot->arena or boot->huge. */
+/* Set aside offsets for at least bytes (more than 0) of file, which is boot->arena or boot->huge. No memory is
+ * reserved: accessing the bytes raises SIGBUS until tern_boot_space_reserve was called for them. */
+tern_status tern_boot_space_set_aside(const struct tern_boot *boot, int file, uint64_t bytes, struct tern_space *out);
+
+/* Allocate at least bytes (more than 0) from file: set aside offsets, and reserve their memory. */
 tern_status tern_boot_space_take(const struct tern_boot *boot, int file, uint64_t bytes, struct tern_space *out);
 
 /* Free the space. The caller must not access mappings of it any more. */

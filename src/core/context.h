@@ -9,6 +9,7 @@
 #include "base/debug.h"
 #include "base/list.h"
 #include "base/pool.h"
+#include "base/roster.h"
 #include "core/job.h"
 #include "core/message.h"
 #include "core/op.h"
@@ -24,8 +25,12 @@ void        tern_op_engine_advance(struct tern_ctx *ctx);
 void        tern_op_engine_describe(struct tern_ctx *ctx, char *text, size_t size);
 tern_status tern_op_engine_failed(struct tern_ctx *ctx, char *text, size_t size);
 void        tern_op_engine_close(struct tern_ctx *ctx);
-/* Refuse all calls on the counters, without a lock: this process is a child of the rank (core/fork.c). */
-void        tern_op_engine_disable(struct tern_engine *engine);
+/* Begin a new epoch, and return the previous one: that of all operations that have started. has_passed returns whether
+ * all operations that started in an epoch, or earlier, have ended. */
+uint32_t    tern_op_engine_next_epoch(struct tern_ctx *ctx);
+bool        tern_op_engine_has_passed(struct tern_ctx *ctx, uint32_t epoch);
+/* Refuse all calls on counters, without a lock: this process is a child of the rank (core/fork.c). */
+void        tern_op_counters_disable(void);
 /* Return the number of parked or started operations on the region with the number (core/region.h). Returns -1 if the
  * engine is in use by another thread at this moment. */
 int         tern_op_engine_in_region(struct tern_engine *engine, uint32_t number);
@@ -57,16 +62,41 @@ void tern_op_notify_disable(void);
  * Returns true if some of the requests must be examined again. The context's thread. */
 bool tern_op_notify_find_hopeless(struct tern_ctx *ctx);
 
+/* Which earlier operations must be delivered before an operation to the same rank starts. */
+enum tern_ctx_ordered {
+    TERN_ORDERED_NONE,       /* none */
+    TERN_ORDERED_ALL,        /* all: a strict context */
+    TERN_ORDERED_FENCE,      /* those before the last tern_fence, some of which are outstanding */
+    TERN_ORDERED_ALL_SHARED, /* all: a strict context that threads share */
+};
+
+/* A value of inline_unflushed of a handle, which is never 0. */
+#define TERN_UNFLUSHED_NONE 2
+
+/* A context that threads share consists of two objects. The program has a pointer to the first one, the handle, which
+ * has no operations of its own. The second one, the inner context, has them, and a thread uses it only while it holds
+ * its lock (core/shared.h). Calls on private contexts need no check for this: the handle has ranks of 0, so that the
+ * checks of the arguments fail; inline_unflushed and attention are always set, so that quiet and progress do not take
+ * their shortest paths. */
+
 struct tern_ctx {
     struct tern_ctx_head head;
-    struct tern_team    *team; /* without ranks if the context is gone */
+    struct tern_team    *team;   /* without ranks if the context is gone */
+    uint32_t             ranks;  /* the size of the team; 0: the context is gone, or is the handle of a shared one */
+    struct tern_ctx     *handle; /* what the program uses: the context itself, or the handle of an inner context */
+    struct tern_ctx     *inner;  /* of a handle: the inner context; NULL: the context is private */
+    struct tern_shared  *shared; /* of an inner context: core/shared.h; NULL otherwise */
+    uint32_t             ended;  /* changes when an operation ends */
     const char          *gone; /* why the context cannot be used any more, such as "was freed"; NULL: it can be used */
-    uint32_t             number;  /* unique in the process */
-    uint32_t             am_team; /* the number of the team, as active messages carry it */
+    uint32_t             number;   /* unique in the process */
+    uint32_t             am_team;  /* the number of the team, as active messages carry it */
+    int32_t              am_short; /* most arguments of a message in one cell; -1: the team is named in every message */
     tern_order           order;
+    uint8_t              ordered; /* enum tern_ctx_ordered */
     double               timeout; /* seconds; 0: none */
     struct tern_lane    *lane[TERN_LINKS_MAX];
     struct tern_list     outstanding; /* operations, newest first */
+    struct tern_op      *fence;       /* marker in outstanding, if ordered is TERN_ORDERED_FENCE. NULL: none was made */
     struct tern_list     active;      /* those that the context must advance, oldest first */
     struct tern_list     held;        /* operations on the heap that have ended but have events */
     struct tern_pool     ops;         /* memory of operations */
@@ -74,8 +104,11 @@ struct tern_ctx {
     _Atomic uint32_t     engine_busy; /* operations of the engine that have not completed, parked ones aside */
     _Atomic uint32_t    *in_region;   /* [in_regions] outstanding operations by the number of the region: op.c */
     uint32_t             in_regions;
-    bool                 inline_unflushed; /* inline payload of notifications may not be in its destination yet */
-    tern_status          failed;           /* the first error of an implicit operation since the last quiet */
+    /* Inline payload of notifications may not be in its destination yet. Several threads write that of a handle, in
+     * which TERN_UNFLUSHED_NONE stands for false. */
+    uint8_t              inline_unflushed;
+    tern_status          failed;      /* the first error of an implicit operation since the last quiet */
+    int                  failed_rank; /* the rank of the job whose operations failed; -1: several ranks */
     char                 failed_op[120];
     struct tern_tagged  *tagged;   /* op/tagged/request.h; NULL: none */
     void                *requests; /* requests of a closed context, which stay readable: op/tagged/tagged.c */
@@ -86,18 +119,25 @@ struct tern_ctx {
     _Atomic uintptr_t    user;
     const char *_Atomic  user_call;
     uint32_t             uses;
-    bool                 waits; /* the call may wait: inlined calls must enter the library */
-    struct {                    /* cached result of the last tern_region_find */
+    bool                 waits;     /* the call may wait: inlined calls must enter the library */
+    struct tern_ctx     *also_used; /* another context that the same call uses; NULL: none */
+    struct {                        /* cached result of the last tern_region_find */
         uint64_t            changes;
         int                 rank;
         uint64_t            addr, size;
         struct tern_region *region;
     } found;
+    struct tern_roster_node ever; /* must be last; it outlives the context */
 };
 
+/* The memory of all contexts, freed ones and those of engines included. */
+extern struct tern_roster tern_core_ctxs __attribute__((visibility("hidden")));
+
 tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct tern_ctx **out);
-/* Free the context without completing its operations. The memory of the context stays valid for a while
- * (base/retired.h), so that calls with a freed context are reported. */
+/* Open a context that threads share. *out is the handle. */
+tern_status tern_core_ctx_open_shared(struct tern_team *team, tern_order order, struct tern_ctx **out);
+/* Free the context without completing its operations; an inner context together with its handle. The memory of the
+ * context stays valid for a while (base/retired.h), so that calls with a freed context are reported. */
 void        tern_core_ctx_close(struct tern_ctx *ctx);
 /* Remove the context from the job's list, because it belongs to another context: the job does not drain or close it. */
 void        tern_core_ctx_unlist(struct tern_ctx *ctx);
@@ -114,11 +154,16 @@ tern_status tern_core_ctx_check(const struct tern_ctx *ctx, const char *what) __
  * both calls, if another thread is in a call on the context; then the call must not use the context, or leave it. */
 tern_status tern_core_ctx_enter(struct tern_ctx *ctx, bool waits, const char *what);
 void        tern_core_ctx_leave(struct tern_ctx *ctx);
+/* Return whether this thread is in a call on the context. */
+bool        tern_core_ctx_is_entered(const struct tern_ctx *ctx);
 
 /* Return the deadline of a blocking call that starts now. */
 static inline tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx)
 {
-    return ctx->timeout > 0 ? tern_base_deadline_in(ctx->timeout) : TERN_FOREVER;
+    double seconds;
+
+    __atomic_load(&ctx->timeout, &seconds, __ATOMIC_RELAXED); /* another thread may set that of a shared context */
+    return seconds > 0 ? tern_base_deadline_in(seconds) : TERN_FOREVER;
 }
 
 /* Return the number of outstanding operations on the region with the number (op.c). The caller holds the job's lock. */
@@ -136,13 +181,21 @@ static inline bool tern_core_ctx_has_ops(const struct tern_ctx *ctx)
     return !tern_base_list_empty(&ctx->outstanding);
 }
 
-/* Decide whether inlined calls may take the direct path (struct tern_ctx_head): not while a strict context has
- * outstanding operations, and in debug builds not while a call on the context waits. */
+/* Return whether operations are outstanding before which no later operation may be delivered, of a context with a fence
+ * or a strict one that threads share. If there are none, a fence is over. Sets direct_ranks of the handle. */
+bool tern_core_ctx_holds(struct tern_ctx *ctx);
+
+/* Decide whether inlined calls may take the direct path (struct tern_ctx_head): not while operations are outstanding
+ * that must be delivered first, and in debug builds not while a call on the context waits. */
 static inline void tern_core_ctx_set_direct(struct tern_ctx *ctx)
 {
-    bool hold = (ctx->order == TERN_STRICT && tern_core_ctx_has_ops(ctx)) || (TERN_BASE_DEBUG && ctx->waits);
+    bool hold = TERN_UNLIKELY(ctx->ordered != TERN_ORDERED_NONE) &&
+                (ctx->ordered == TERN_ORDERED_ALL ? tern_core_ctx_has_ops(ctx) : tern_core_ctx_holds(ctx));
 
-    ctx->head.direct_ranks = hold ? 0 : (uint32_t)ctx->team->size;
+    hold |= TERN_BASE_DEBUG && ctx->waits;
+
+    /* relaxed: inlined calls of other threads read it in a handle */
+    __atomic_store_n(&ctx->head.direct_ranks, hold ? 0 : (uint32_t)ctx->team->size, __ATOMIC_RELAXED);
 }
 
 /* Make progress on everything once. */
@@ -159,8 +212,14 @@ static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
         tern_core_ctx_attend(ctx);
 }
 
-/* Return whether, on a strict context, an earlier operation to this rank of the job must complete before the next one
- * may start. */
+/* Order the operations that the context has started before those that it starts later. The call only waits for
+ * operations that have no place in the order: inline payload, and the operations of a trigger engine. The others may be
+ * outstanding when it returns. A later operation to the same rank waits for them, unless its path keeps it behind
+ * them. */
+tern_status tern_core_ctx_fence(struct tern_ctx *ctx, tern_deadline deadline, const char *what);
+
+/* Return whether, on a strict context or after a fence, an earlier operation to this rank of the job must be delivered
+ * before the next one may start. */
 bool               tern_core_ctx_has_earlier(const struct tern_ctx *ctx, int rank);
 static inline bool tern_core_ctx_must_follow(const struct tern_ctx *ctx, int rank)
 {
@@ -171,8 +230,12 @@ static inline bool tern_core_ctx_must_follow(const struct tern_ctx *ctx, int ran
  * operations to the rank are outstanding as its queue holds notifications. */
 bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank);
 
-/* Return the first error, since the last call, of an operation without an event, and set its detail. */
+/* Return the first error, since the last call, of an operation without an event. The second function sets its detail;
+ * the first one only leaves a description of the operation in failed_op. The third function considers operations
+ * towards one rank of the job, and forgets the error only if operations towards no other rank have failed. */
+tern_status tern_core_ctx_take_failure(struct tern_ctx *ctx);
 tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what);
+tern_status tern_core_ctx_failed_to(struct tern_ctx *ctx, int rank, const char *what);
 
 /* Return whether operations are outstanding. */
 static inline bool tern_core_ctx_has_outstanding(const struct tern_ctx *ctx)
@@ -197,8 +260,13 @@ static inline void tern_core_ctx_poll_notify(struct tern_ctx *ctx, uint32_t *pol
 /* Return whether operations are outstanding, or inline payload is not known to be in its destination. */
 static inline bool tern_core_ctx_is_busy(const struct tern_ctx *ctx)
 {
-    return tern_core_ctx_has_outstanding(ctx) || ctx->inline_unflushed;
+    /* relaxed: threads that share a context may set it */
+    return tern_core_ctx_has_outstanding(ctx) || __atomic_load_n(&ctx->inline_unflushed, __ATOMIC_RELAXED);
 }
+
+/* Return whether all inline payload is in its destination. help: copy it there on behalf of the target. Usually the
+ * target is about to do so itself, which costs less. */
+bool tern_core_ctx_is_placed(struct tern_ctx *ctx, bool help);
 
 /* Make progress, and copy inline payload to its destination on behalf of targets that have not polled. Returns true if
  * nothing is outstanding any more. */

@@ -69,6 +69,17 @@ bool tern_core_domain_free(struct tern_atomic_domain *domain)
     return found;
 }
 
+unsigned tern_core_domains_of(const struct tern_team *team)
+{
+    unsigned count = 0;
+
+    pthread_mutex_lock(&domains.lock);
+    TERN_LIST_EACH(struct tern_atomic_domain, domain, &domains.used, node)
+        count += domain->team == team;
+    pthread_mutex_unlock(&domains.lock);
+    return count;
+}
+
 void tern_core_domains_close(void)
 {
     pthread_mutex_lock(&domains.lock);
@@ -163,7 +174,7 @@ static tern_status agree(struct tern_ctx *ctx, const struct tern_atomic_domain *
     else
         mine.network = is_offered(ctx->team, asked, mine.why, sizeof(mine.why));
     st = tern_core_team_gather(ctx->team, &mine, sizeof(mine), said, tern_core_ctx_deadline(ctx),
-                               "tern_atomic_domain_create");
+                               TERN_COLLECTIVE_ATOMIC_DOMAIN_CREATE);
     return st < 0 ? st : check_said(said, ctx->team->size);
 }
 

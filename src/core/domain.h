@@ -25,5 +25,8 @@ tern_status tern_core_domain_create(struct tern_ctx *ctx, const struct tern_atom
 /* Free the domain. Returns false if it was freed before. */
 bool tern_core_domain_free(struct tern_atomic_domain *domain);
 
+/* Return the number of domains of this rank that belong to the team. */
+unsigned tern_core_domains_of(const struct tern_team *team);
+
 /* Free all domains; the job has ended. */
 void tern_core_domains_close(void);

@@ -3,32 +3,36 @@
  * The child has copies of the parent's objects, but none of the helper threads, and its stores would reach the memory
  * that the ranks share. Therefore a handler that pthread_atfork runs in the child makes all calls fail: the job is not
  * running there, TERN_WORLD is NULL, and every context is disabled, so that inlined calls enter the library and are
- * refused. Nothing polls the queues, which belong to the parent. The handlers around fork hold the job's lock, so that
- * the child finds the list of contexts whole. Nothing is closed or unmapped: the descriptors and mappings of the child
+ * refused. Nothing polls the queues, which belong to the parent. Other threads may be creating, using and freeing
+ * objects during fork, so the handler walks no list that changes: it finds the objects in rosters (base/roster.h). It
+ * waits for no lock, so that fork cannot deadlock. The only exception is the job's lock, which the handlers around fork
+ * hold so that it is free in the child; a thread holds it for a few instructions, and waits for nothing meanwhile.
+ * Nothing is closed or unmapped: the descriptors and mappings of the child
  * vanish when it ends or calls exec, and its end tells nobody anything, because the launcher and the other ranks watch
  * the process that called tern_init. */
 #include "core/fork.h"
 
 #include <pthread.h>
 
+#include "core/adopt.h"
 #include "core/context.h"
 #include "core/job.h"
 
 static void before(void)
 {
     pthread_mutex_lock(&tern_job.lock);
+    tern_core_adopt_before_fork();
 }
 
 static void in_parent(void)
 {
+    tern_core_adopt_in_parent();
     pthread_mutex_unlock(&tern_job.lock);
 }
 
 /* Refuse all calls on the context, its operations and its counters, and advance none of them. */
 static void disable(struct tern_ctx *ctx)
 {
-    if (ctx->engine)
-        tern_op_engine_disable(ctx->engine);
     ctx->engine = NULL;
     if (ctx->tagged)
         tern_op_tagged_disable(ctx);
@@ -39,12 +43,14 @@ static void disable(struct tern_ctx *ctx)
 
 static void in_child(void)
 {
+    tern_core_adopt_in_child(); /* first: until then, what the child writes may reach the parent */
     if (atomic_load(&tern_job.phase) == TERN_PHASE_RUNNING) {
         atomic_store(&tern_job.phase, TERN_PHASE_CHILD);
         tern_world = NULL;
         tern_core_message_disable();
         tern_op_notify_disable();
-        TERN_LIST_EACH(struct tern_ctx, ctx, &tern_job.contexts, node)
+        tern_op_counters_disable();
+        TERN_ROSTER_EACH(struct tern_ctx, ctx, &tern_core_ctxs, ever)
             disable(ctx);
     }
     pthread_mutex_unlock(&tern_job.lock);

@@ -13,6 +13,7 @@
  */
 #include "core/group_bruck.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,8 @@
 #include "core/job.h"
 #include "core/message.h"
 #include "core/group_segment.h"
+#include "core/team_create.h"
+#include "link/none.h"
 
 unsigned tern_core_group_apart;
 
@@ -63,20 +66,39 @@ static bool has_come(const struct bruck *c, uint32_t inflow)
     return atomic_load_explicit(&c->in[barrier & 1][inflow].whole, memory_order_acquire) == barrier;
 }
 
-void tern_core_bruck_receive(int from, const unsigned char *head_bytes, const unsigned char *data, size_t len)
+static struct bruck *group_of(uint32_t id)
 {
-    struct bruck           *c = NULL;
+    TERN_LIST_EACH(struct bruck, group, &groups, listed)
+        if (group->base.id == id)
+            return group;
+    return NULL;
+}
+
+static bool receive(int from, const unsigned char *head_bytes, const unsigned char *data, size_t len)
+{
+    struct bruck           *c;
     struct bruck_stream_in *in = NULL;
+    struct core_part_wire   wire;
     struct core_wire        head;
 
-    memcpy(&head, head_bytes, sizeof(head));
-    if (head.way == CORE_DIRECTION_WAKE && len == 0)
-        return;
-    TERN_LIST_EACH(struct bruck, group, &groups, listed)
-        c = group->base.id == head.group ? group : c;
-    if (c && head.barrier - tern_core_bruck_barrier(c) <= 1) /* this barrier or the next */
+    memcpy(&wire, head_bytes, sizeof(wire));
+    head = wire.head;
+    if (head.way == CORE_DIRECTION_WAKE)
+        return len == 0;
+    if (head.way >= CORE_TEAM_JOIN)
+        return len == 0 && tern_core_team_receive(from, head_bytes);
+    if (!(c = group_of(head.group)))
+        return head.group != 0; /* this rank has freed the team, after a call on it timed out */
+    if (head.way >= CORE_DIRECTION_DEPART)
+        return len == 0 && tern_core_bruck_part_receive(c, from, &wire);
+    if (head.barrier - tern_core_bruck_barrier(c) <= 1) /* this barrier or the next */
         in = tern_core_bruck_stream_in(c, from, &head);
-    if (in && tern_core_stream_receive(c, in, &head, data, len))
+    return in && tern_core_stream_receive(c, in, &head, data, len);
+}
+
+void tern_core_bruck_receive(int from, const unsigned char *head, const unsigned char *data, size_t len)
+{
+    if (receive(from, head, data, len))
         return;
     tern_base_log(TERN_LOG_ERROR, "rank %d sent an invalid message for a collective call; ending the job", from);
     _Exit(1);
@@ -190,7 +212,8 @@ static void bruck_arrive(struct tern_link_group *base)
     c->stage = 0;
     c->sending = false;
     tern_base_order_before_peers();
-    tern_core_segment_arrive(barrier, c->contribution_len > 0);
+    if (base->id == 0)
+        tern_core_segment_arrive(barrier, base->call);
     atomic_store_explicit(&c->barrier, barrier, memory_order_relaxed);
     is_over(c);
 }
@@ -212,8 +235,9 @@ static bool bruck_arrived(struct tern_link_group *base)
     return true;
 }
 
-/* A rank knows the arrival of all ranks of its own node, and of those on other nodes as far as their streams have
- * arrived. */
+/* In the world, a rank knows the arrival of all ranks of its own node. In other teams only the leader of the node does;
+ * a rank that is no leader waits for its leader. A leader knows the arrival of ranks on other nodes as far as their
+ * streams have arrived. */
 static bool bruck_has_arrived(const struct tern_link_group *base, uint32_t member)
 {
     const struct bruck *c = (const struct bruck *)base;
@@ -222,8 +246,16 @@ static bool bruck_has_arrived(const struct tern_link_group *base, uint32_t membe
 
     if (c->stage == stages(c))
         return true;
-    if (tern_boot_same_node(&tern_job.boot, rank))
+    if (base->id == 0 && tern_boot_same_node(&tern_job.boot, rank))
         return tern_core_segment_has_arrived(rank, tern_core_bruck_barrier(c));
+    if (base->id != 0 && !tern_core_bruck_leads(c))
+        return member != c->order[c->begin[c->node]];
+    if (base->id != 0 && behind == 0) {
+        for (uint32_t i = 1; i < locals(c); i++)
+            if (c->order[c->position + i] == member)
+                return has_come(c, i - 1);
+        return true;
+    }
     return tern_core_bruck_leads(c) && c->stage + c->sending > 0 && behind < 1u << (c->stage + c->sending - 1);
 }
 
@@ -243,20 +275,49 @@ static const void *bruck_contribution_of(const struct tern_link_group *base, uin
     return c->contributions[tern_core_bruck_barrier(c) & 1][member].bytes;
 }
 
-static enum tern_member_doing bruck_doing(const struct tern_link_group *base, uint32_t member,
-                                          const void **contribution)
+static enum tern_member_doing bruck_doing(const struct tern_link_group *base, uint32_t member, uint32_t *call)
 {
-    *contribution = NULL; /* only leaders have the contributions of others before the end of a barrier */
-    return tern_core_segment_doing(base, member, tern_core_bruck_barrier((const struct bruck *)base));
+    return tern_core_segment_doing(base, member, tern_core_bruck_barrier((const struct bruck *)base), call);
+}
+
+static enum tern_member_doing bruck_team_doing(const struct tern_link_group *base, uint32_t member, uint32_t *call)
+{
+    (void)base, (void)member, (void)call;
+    return TERN_MEMBER_ELSEWHERE;
+}
+
+/* If a death ends the job, no rank asks for a team of survivors. */
+static void bruck_regroup(struct tern_link_group *base, uint32_t id)
+{
+    (void)base, (void)id;
+}
+
+static bool bruck_regrouped(const struct tern_link_group *base, uint32_t member, uint32_t *id)
+{
+    (void)base, (void)member;
+    *id = 0;
+    return true;
 }
 
 /* ---- creation ---- */
+
+/* Add the group to the list of groups, or remove it, while no thread delivers messages. */
+static void list_change(struct bruck *c, bool add)
+{
+    while (!tern_core_message_hold())
+        sched_yield();
+    if (add)
+        tern_base_list_push(&groups, &c->listed);
+    else
+        tern_base_list_remove(&c->listed);
+    tern_core_message_release();
+}
 
 static void bruck_close(struct tern_link_group *base)
 {
     struct bruck *c = (struct bruck *)base;
 
-    tern_base_list_remove(&c->listed);
+    list_change(c, false);
     for (unsigned i = 0; i < 2; i++) {
         for (uint32_t m = 0; c->contributions[i] && m < base->size; m++)
             free(c->contributions[i][m].bytes);
@@ -266,6 +327,7 @@ static void bruck_close(struct tern_link_group *base)
     free(c->order);
     free(c->node_of);
     free(c->begin);
+    free(c->parts.of);
     free(c);
 }
 
@@ -322,7 +384,9 @@ static bool make_tables(struct bruck *c)
         c->in[i] = calloc(c->inflows + 1, sizeof(*c->in[i]));
         c->contributions[i] = calloc(size, sizeof(*c->contributions[i]));
     }
-    return c->in[0] && c->in[1] && c->contributions[0] && c->contributions[1];
+    if (c->base.id != 0)
+        c->parts.of = calloc(size, sizeof(*c->parts.of));
+    return c->in[0] && c->in[1] && c->contributions[0] && c->contributions[1] && (c->base.id == 0 || c->parts.of);
 }
 
 static tern_status bruck_open(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out)
@@ -333,13 +397,14 @@ static tern_status bruck_open(struct tern_link *link, const struct tern_link_gro
     if (!c)
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for a group of %u ranks", as->size);
     c->base = *as;
-    c->base.ops = &tern_core_bruck_group;
+    c->base.ops = as->id == 0 ? &tern_core_bruck_group : &tern_core_bruck_team;
+    c->base.longest = TERN_LINK_CONTRIBUTION;
     tern_base_list_init(&c->listed);
     if (!make_tables(c)) {
         bruck_close(&c->base);
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for a group of %u ranks", as->size);
     }
-    tern_base_list_push(&groups, &c->listed);
+    list_change(c, true);
     *out = &c->base;
     return TERN_OK;
 }
@@ -347,12 +412,33 @@ static tern_status bruck_open(struct tern_link *link, const struct tern_link_gro
 const struct tern_group_ops tern_core_bruck_group = {
     .open = bruck_open,
     .close = bruck_close,
+    .space = tern_link_no_space,
     .arrive = bruck_arrive,
     .arrived = bruck_arrived,
     .has_arrived = bruck_has_arrived,
     .depart = tern_core_segment_depart,
     .departed = tern_core_segment_departed,
+    .advance = tern_link_no_advance,
+    .regroup = bruck_regroup,
+    .regrouped = bruck_regrouped,
     .contribute = bruck_contribute,
     .contribution = bruck_contribution_of,
     .doing = bruck_doing,
+};
+
+const struct tern_group_ops tern_core_bruck_team = {
+    .open = bruck_open,
+    .close = bruck_close,
+    .space = tern_link_no_space,
+    .arrive = bruck_arrive,
+    .arrived = bruck_arrived,
+    .has_arrived = bruck_has_arrived,
+    .depart = tern_core_bruck_depart,
+    .departed = tern_core_bruck_departed,
+    .advance = tern_core_bruck_advance,
+    .regroup = bruck_regroup,
+    .regrouped = bruck_regrouped,
+    .contribute = bruck_contribute,
+    .contribution = bruck_contribution_of,
+    .doing = bruck_team_doing,
 };

@@ -9,8 +9,10 @@
  *
  *   group_bruck.c    the steps
  *   group_stream.c   streams of messages that carry contributions, and the contributions
+ *   group_part.c     departures of teams other than the world
  *
- * Departures are published in the boot segment (group_segment.h): they must not depend on members that have left.
+ * The departures of the world are published in the boot segment (group_segment.h). Those of other teams are messages.
+ * Both must not depend on members that have left the job.
  */
 #pragma once
 
@@ -41,6 +43,23 @@ struct bruck_stream_out {
     bool                over;
 };
 
+/* What a member of a team has given up. Writer: the delivering thread. */
+struct bruck_departure {
+    _Atomic uint32_t number; /* of departures */
+    _Atomic uint64_t object[2];
+};
+
+/* The departures of a team other than the world. */
+struct bruck_departures {
+    struct bruck_departure *of;     /* [size]; NULL: the group is the world's */
+    uint64_t                object; /* of this member's last departure */
+    uint32_t                told;   /* last departure that this member has told a collector */
+    uint32_t                to;     /* that collector */
+    uint32_t                spread; /* as the collector: members that have been told that the departure is complete */
+    _Atomic uint32_t        whole;  /* last departure that is complete. Writers: the delivering thread, this member */
+    _Atomic uint64_t        other;  /* a member that gave up another object then, + 1; 0: none. Writers: as above */
+};
+
 struct bruck {
     struct tern_link_group     base;
     struct tern_list           listed;  /* on the list of all Bruck groups */
@@ -60,9 +79,11 @@ struct bruck {
     struct bruck_contribution *contributions[2]; /* [size] by barrier & 1 */
     _Atomic uint32_t           contributed[2];   /* the last barrier to which any member contributed, by barrier & 1.
                                                     Writers: the delivering thread and the collective call */
+    struct bruck_departures    parts;
 };
 
-extern const struct tern_group_ops tern_core_bruck_group;
+/* The functions of the world's group, and those of other teams. */
+extern const struct tern_group_ops tern_core_bruck_group, tern_core_bruck_team;
 
 /* For tests. If not 0, the world's group on one node is a Bruck group or one in the boot segment too, as if each node
  * had this many ranks. Set before tern_init, to the same value on all ranks. */
@@ -103,3 +124,13 @@ void tern_core_stream_contribute(struct bruck *bruck, uint32_t barrier, const st
 
 /* Ensure that at least the given number of bytes of every contribution to the barrier can be read. */
 void tern_core_stream_pad(struct bruck *bruck, uint32_t barrier, uint32_t bytes);
+
+/* ---- group_part.c ---- */
+
+/* Functions of struct tern_group_ops. */
+void tern_core_bruck_depart(struct tern_link_group *group, uint64_t object);
+bool tern_core_bruck_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object);
+void tern_core_bruck_advance(struct tern_link_group *group);
+
+/* Process a message about departures. Returns false if the message is malformed. */
+bool tern_core_bruck_part_receive(struct bruck *bruck, int from, const struct core_part_wire *wire);

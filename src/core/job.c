@@ -13,6 +13,8 @@
 #include "base/biased_lock.h"
 #include "base/options.h"
 #include "boot/bell.h"
+#include "boot/exit.h"
+#include "boot/mpi_library.h"
 #include "core/context.h"
 #include "core/domain.h"
 #include "core/fork.h"
@@ -20,6 +22,7 @@
 #include "core/message.h"
 #include "core/region.h"
 #include "core/helper.h"
+#include "core/team_create.h"
 #include "core/test_hooks.h"
 #include "core/wait.h"
 
@@ -105,15 +108,35 @@ bool tern_core_job_is_gone(int rank)
     return gone || tern_core_job_lost(rank);
 }
 
+/* Return whether a living rank of this node has not reached the state. */
+static bool is_awaited(uint32_t life)
+{
+    for (int rank = 0; rank < tern_job.boot.ranks; rank++) {
+        const struct tern_slot *slot = tern_core_job_slot(rank);
+
+        /* relaxed: the caller only decides whether to wake other ranks, which read these words themselves. */
+        if (tern_boot_same_node(&tern_job.boot, rank) &&
+            atomic_load_explicit(&slot->life, memory_order_relaxed) < life &&
+            atomic_load_explicit(&slot->fate, memory_order_relaxed) == TERN_FATE_RUNNING)
+            return true;
+    }
+    return false;
+}
+
 /* Publish the state of this rank, and wake the ranks that wait for it: on this node by their bells, elsewhere through
- * the relay. */
+ * the relay. Ranks that are JOINED or ANSWERED wait only for all others to be so, and only the last rank of the node
+ * wakes them: otherwise each of n ranks would wake up to n times. The launcher wakes them if a rank dies instead. */
 static void live(uint32_t life)
 {
     /* release: everything that this rank has set up or torn down. Pairs with the acquire in all_there(). */
     atomic_store_explicit(&tern_core_job_slot(tern_job.boot.rank)->life, life, memory_order_release);
-    for (int rank = 0; rank < tern_job.boot.ranks; rank++)
-        if (tern_boot_same_node(&tern_job.boot, rank))
-            tern_boot_wake(tern_core_job_slot(rank));
+    /* seq_cst: this rank's life before the lives of others. Of two ranks that arrive at the same time, at least one
+     * sees the other; both execute this fence. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if ((life != TERN_LIFE_JOINED && life != TERN_LIFE_ANSWERED) || !is_awaited(life))
+        for (int rank = 0; rank < tern_job.boot.ranks; rank++)
+            if (tern_boot_same_node(&tern_job.boot, rank))
+                tern_boot_wake(tern_core_job_slot(rank));
     tern_boot_tell(&tern_job.boot);
 }
 
@@ -196,34 +219,53 @@ static void choose_waiting(void)
     /* A rank that spins seldom sleeps, and can afford a membarrier each time. relaxed: until other ranks see the flag,
      * they ring with a fence. */
     fast_bells = tern_boot_bell_join();
+    atomic_store_explicit(&tern_core_job_slot(tern_job.boot.rank)->registered, fast_bells, memory_order_relaxed);
     if (!fast_bells)
         tern_base_log(TERN_LOG_INFO, "the kernel has no global membarrier: a fence precedes each check for sleepers");
     if (fast_bells && tern_job.spin_ns > 0)
         atomic_store_explicit(&tern_core_job_slot(tern_job.boot.rank)->uses_membarrier, 1, memory_order_relaxed);
 }
 
+/* Open a team of some ranks of the job. */
+static tern_status team_open(struct tern_team *team, uint32_t id, const int32_t *members, int size, int rank)
+{
+    struct tern_team_map *map = tern_core_team_map(members, size);
+
+    if (!map)
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory for a team of %d ranks", size);
+    return tern_core_team_open(team, id, map, size, rank, 0);
+}
+
 /* Open the node's team if the job has more than one node. */
 static tern_status node_open(void)
 {
-    int32_t *members = calloc((size_t)tern_job.boot.locals, sizeof(*members));
-    int      found = 0;
+    int32_t    *members = calloc((size_t)tern_job.boot.locals, sizeof(*members));
+    int         found = 0;
+    tern_status st;
 
     if (!members)
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for a team of %d ranks", tern_job.boot.locals);
     for (int rank = 0; rank < tern_job.boot.ranks && found < tern_job.boot.locals; rank++)
         if (tern_boot_same_node(&tern_job.boot, rank))
             members[found++] = rank;
-    return tern_core_team_open(&tern_job.node, 1, members, tern_job.boot.locals, tern_job.boot.local);
+    st = team_open(&tern_job.node, TERN_TEAM_NODE, members, tern_job.boot.locals, tern_job.boot.local);
+    free(members);
+    return st;
 }
 
 static tern_status teams_open(void)
 {
-    int         size = tern_job.boot.ranks, rank = tern_job.boot.rank;
-    tern_status st = tern_core_team_open(&tern_job.world, 0, NULL, size, rank);
+    int         size = tern_job.boot.ranks;
+    int32_t     rank = tern_job.boot.rank;
+    tern_status st = tern_core_team_open(&tern_job.world, 0, NULL, size, rank, 0);
 
-    if (st < 0)
-        return st;
-    return tern_job.boot.nodes > 1 ? node_open() : tern_core_team_open(&tern_job.node, 1, NULL, size, rank);
+    if (st == TERN_OK)
+        st = tern_job.boot.nodes > 1 ? node_open()
+                                     : tern_core_team_open(&tern_job.node, TERN_TEAM_NODE, NULL, size, rank, 0);
+    if (st == TERN_OK)
+        st = size > 1 ? team_open(&tern_job.self, TERN_TEAM_SELF, &rank, 1, 0)
+                      : tern_core_team_open(&tern_job.self, TERN_TEAM_SELF, NULL, 1, 0, 0);
+    return st;
 }
 
 /* Undo set_up(), as far as it has come after the links were opened. */
@@ -236,6 +278,8 @@ static void release_all(void)
         tern_core_ctx_close(ctx);
     tern_core_domains_close();
     tern_core_region_index_close();
+    tern_core_teams_close();
+    tern_core_team_close(&tern_job.self);
     tern_core_team_close(&tern_job.node);
     tern_core_team_close(&tern_job.world);
     tern_core_links_close();
@@ -265,9 +309,11 @@ static tern_status set_up(void)
 /* Free the tables and leave the job. */
 static void leave(void)
 {
+    tern_boot_exit_close();
     free((void *)tern_job.lost);
     free((void *)tern_job.gone);
     free(tern_job.peer_link);
+    tern_core_node_map_close(&tern_job.nodes);
     tern_boot_leave(&tern_job.boot);
 }
 
@@ -279,12 +325,16 @@ tern_status tern_core_job_open(const struct tern_link_up *up)
     if (atomic_load(&tern_job.phase) == TERN_PHASE_CHILD)
         return tern_core_job_running("tern_init");
     if (atomic_load(&tern_job.phase) != TERN_PHASE_BEFORE)
-        return tern_base_fail(TERN_ERR_STATE, "tern_init: called before; a process joins a job once");
+        return tern_base_fail(TERN_ERR_STATE,
+                              "tern_init: this process has left its job by the last tern_finalize, or could not join "
+                              "it, and a process joins a job once, because launchers and the other ranks take it for "
+                              "gone; to use Tern again later, call tern_init once more before the last tern_finalize");
     if ((st = tern_core_fork_watch()) < 0)
         return st;
     if ((st = tern_base_options_load(environ)) < 0 || (st = tern_core_test_hooks_apply(tern_opt.test)) < 0 ||
         (st = tern_boot_join(&tern_job.boot)) < 0)
         return st;
+    tern_boot_exit_open(&tern_job.boot);
     tern_job.up = up;
     tern_base_bias_claim();
     tern_base_log_set_rank(tern_job.boot.launched ? tern_job.boot.rank : -1);
@@ -300,9 +350,13 @@ tern_status tern_core_job_open(const struct tern_link_up *up)
     if (!tern_job.lost || !tern_job.gone || !tern_job.peer_link)
         st = tern_base_fail(TERN_ERR_NOMEM, "tern_init: no memory for tables of %zu ranks", ranks);
     else
+        st = tern_core_node_map_open(&tern_job.nodes, tern_job.boot.segment, (int)ranks, tern_job.boot.nodes);
+    if (st == TERN_OK)
         st = set_up();
     if (st < 0)
         leave();
+    else
+        tern_boot_mpi_check(&tern_job.boot);
     atomic_store(&tern_job.phase, st < 0 ? TERN_PHASE_AFTER : TERN_PHASE_RUNNING);
     return st;
 }
@@ -350,6 +404,7 @@ tern_status tern_core_job_close(void)
     tern_status   st = TERN_OK;
     tern_deadline deadline = tern_core_job_deadline();
 
+    tern_boot_mpi_check(&tern_job.boot); /* again, in case that MPI was initialized after Tern */
     TERN_LIST_EACH(struct tern_ctx, ctx, &tern_job.contexts, node)
         if (tern_core_ctx_drain(ctx, deadline, "tern_finalize") < 0)
             st = TERN_ERR_TIMEOUT;

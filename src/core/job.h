@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "boot/boot.h"
+#include "core/node_map.h"
 #include "core/team.h"
 #include "link/link.h"
 
@@ -20,6 +21,7 @@ enum tern_phase { TERN_PHASE_BEFORE, TERN_PHASE_RUNNING, TERN_PHASE_AFTER, TERN_
 struct tern_job {
     _Atomic int                 phase; /* enum tern_phase */
     struct tern_boot            boot;
+    struct tern_node_map        nodes;               /* which ranks each node has */
     const struct tern_link_up  *up;                  /* the functions that the links call */
     const struct tern_link_ops *ops[TERN_LINKS_MAX]; /* the open links, best first */
     struct tern_link           *link[TERN_LINKS_MAX];
@@ -27,7 +29,7 @@ struct tern_job {
     uint8_t                    *peer_link; /* [ranks] index of the link that serves the rank */
     int64_t                     spin_ns;   /* spin time and number of yields of a wait: see core/wait.c */
     int                         yields;
-    struct tern_team            world, node;
+    struct tern_team            world, node, self;
     struct tern_ctx            *handler_ctx; /* for the operations that replies need; used by the delivering thread */
 
     pthread_mutex_t  lock; /* guards the fields that follow */

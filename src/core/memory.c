@@ -1,7 +1,8 @@
 /* memory.c: allocation of this rank's own part of a region.
  *
  * The space is checked for the whole node before any rank takes any (see tern_boot_space_check). Then it is reserved,
- * and then mapped: a later access to it cannot fail. */
+ * and then mapped: a later access to it cannot fail. A part that can grow is mapped up to its reserve at once, so that
+ * its address stays the same; only the bytes of its size are reserved, and further ones when it grows. */
 #include "core/memory.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include "base/bits.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "core/adopt.h"
 #include "core/job.h"
 
 #define MIB 1048576.0
@@ -27,7 +29,21 @@ static uint64_t in_pages(uint64_t size, int parts, uint64_t page)
 {
     uint64_t part = tern_base_round_up(size, page), total;
 
-    return part == 0 || __builtin_mul_overflow(part, (uint64_t)parts, &total) ? UINT64_MAX : total;
+    return part < size || __builtin_mul_overflow(part, (uint64_t)parts, &total) ? UINT64_MAX : total;
+}
+
+/* The same for the parts of the team's members on this node. The size of each is in sizes, or equal if that is NULL. */
+static uint64_t all_in_pages(const uint64_t *sizes, uint64_t equal, const struct tern_team *team, uint64_t page)
+{
+    uint64_t total = 0;
+
+    if (!sizes)
+        return in_pages(equal, tern_core_team_locals(team), page);
+    for (int i = 0; i < team->size; i++)
+        if (tern_boot_same_node(&tern_job.boot, tern_core_team_world(team, i)) &&
+            __builtin_add_overflow(total, in_pages(sizes[i], 1, page), &total))
+            return UINT64_MAX;
+    return total;
 }
 
 static void tell_huge(uint64_t needed, uint64_t free_bytes, uint64_t page)
@@ -41,13 +57,14 @@ static void tell_huge(uint64_t needed, uint64_t free_bytes, uint64_t page)
                       (double)needed / MIB, (double)free_bytes / MIB, (double)needed / (double)page);
 }
 
-/* Return whether the pool of huge pages has enough free pages; logs once why not. */
-static bool check_huge(uint64_t size, int parts)
+/* Return whether the pool of huge pages has enough free pages, also for parts that have grown to their reserves; logs
+ * once why not. */
+static bool check_huge(const struct tern_memory_request *request, const struct tern_team *team)
 {
     int      file = tern_job.boot.huge;
     uint64_t page = file >= 0 ? tern_boot_space_unit(file) : 2u << 20;
     uint64_t free_bytes = file >= 0 ? tern_base_memory_huge("", page) : 0;
-    uint64_t needed = in_pages(size, parts, page);
+    uint64_t needed = all_in_pages(request->reserves, request->reserve, team, page);
 
     if (needed <= free_bytes)
         return true;
@@ -68,17 +85,18 @@ static bool in_memory(const char *path)
 
 /* Return the bytes that the region's files on this node need beyond the blocks that they have; UINT64_MAX: more than
  * any memory holds. */
-static uint64_t missing_blocks(const char *path, uint64_t size, const struct tern_team *team)
+static uint64_t missing_blocks(const struct tern_memory_request *request, const struct tern_team *team)
 {
-    uint64_t total = in_pages(size, tern_core_team_locals(team), 1);
+    uint64_t total = all_in_pages(request->sizes, request->size, team, 1);
     char     name[4096];
 
     for (int i = 0; total != UINT64_MAX && i < team->size; i++) {
+        uint64_t    size = request->sizes ? request->sizes[i] : request->size;
         struct stat about;
 
         if (!tern_boot_same_node(&tern_job.boot, tern_core_team_world(team, i)))
             continue;
-        snprintf(name, sizeof(name), "%s.%d", path, i);
+        snprintf(name, sizeof(name), "%s.%d", request->opts->path, i);
         if (stat(name, &about) == 0 && S_ISREG(about.st_mode)) {
             uint64_t has = (uint64_t)about.st_blocks * 512;
             total -= has < size ? has : size;
@@ -87,13 +105,13 @@ static uint64_t missing_blocks(const char *path, uint64_t size, const struct ter
     return total;
 }
 
-tern_status tern_core_memory_check(const tern_region_opts *opts, uint64_t size, const struct tern_team *team,
+tern_status tern_core_memory_check(const struct tern_memory_request *request, const struct tern_team *team,
                                    uint32_t *place)
 {
-    int parts = tern_core_team_locals(team);
+    const tern_region_opts *opts = request->opts;
 
     *place = TERN_MEM_ARENA;
-    if (opts->memory == TERN_MEMORY_HUGE && check_huge(size, parts)) {
+    if (opts->memory == TERN_MEMORY_HUGE && check_huge(request, team)) {
         *place = TERN_MEM_HUGE;
         return TERN_OK;
     }
@@ -101,14 +119,14 @@ tern_status tern_core_memory_check(const tern_region_opts *opts, uint64_t size, 
         *place = TERN_MEM_FILE;
         if (!in_memory(opts->path))
             return TERN_OK; /* the file system reports an error when the file is created */
-        return tern_boot_space_check(missing_blocks(opts->path, size, team), "the region");
+        return tern_boot_space_check(missing_blocks(request, team), "the region");
     }
-    return tern_boot_space_check(in_pages(size, parts, 1), "the region");
+    return tern_boot_space_check(all_in_pages(request->sizes, request->size, team, 1), "the region");
 }
 
 static tern_status map(struct tern_own_memory *memory, int file, uint64_t offset, uint64_t bytes)
 {
-    void *addr = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
+    void *addr = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, (off_t)offset);
 
     if (addr == MAP_FAILED)
         return tern_base_fail(TERN_ERR_NOMEM, "cannot map %.1f MiB: %s (see ulimit -v)", (double)bytes / MIB,
@@ -118,14 +136,19 @@ static tern_status map(struct tern_own_memory *memory, int file, uint64_t offset
     return TERN_OK;
 }
 
-static tern_status make_space(struct tern_own_memory *memory, int file, uint64_t size)
+/* Set aside the reserve, reserve the memory of the first bytes, and map it all. */
+static tern_status make_space(struct tern_own_memory *memory, int file, uint64_t size, uint64_t reserve)
 {
-    tern_status st = tern_boot_space_take(&tern_job.boot, file, size, &memory->space);
+    tern_status st = tern_boot_space_set_aside(&tern_job.boot, file, reserve, &memory->space);
     struct stat about;
 
     if (st < 0)
         return st;
-    if ((st = map(memory, file, memory->space.offset, memory->space.bytes)) < 0)
+    st = tern_boot_space_reserve(file, memory->space.offset, tern_base_round_up(size, tern_boot_space_unit(file)),
+                                 "shared memory");
+    if (st == TERN_OK)
+        st = map(memory, file, memory->space.offset, memory->space.bytes);
+    if (st < 0)
         tern_boot_space_give(&memory->space);
     if (fstat(file, &about) == 0)
         memory->inode = about.st_ino;
@@ -183,7 +206,7 @@ static tern_status check_owner(const char *name, const struct stat *about)
     return TERN_OK;
 }
 
-static tern_status make_file(struct tern_own_memory *memory, const char *name, uint64_t size)
+static tern_status make_file(struct tern_own_memory *memory, const char *name, uint64_t size, uint64_t reserve)
 {
     struct stat about = { 0 };
     tern_status st;
@@ -196,13 +219,17 @@ static tern_status make_file(struct tern_own_memory *memory, const char *name, u
         st = tern_base_fail(TERN_ERR_SYSTEM, "%s is not a regular file", name);
     else if ((st = memory->created ? TERN_OK : check_owner(name, &about)) == TERN_OK &&
              (st = tern_boot_space_reserve(file, 0, size, name)) == TERN_OK)
-        st = map(memory, file, 0, tern_base_round_up(size, tern_boot_space_unit(file)));
+        st = map(memory, file, 0, tern_base_round_up(reserve, tern_boot_space_unit(file)));
+    memory->in_ram = in_memory(name);
     memory->device = about.st_dev;
     memory->inode = about.st_ino;
     memory->old_size = (uint64_t)about.st_size;
     if (st < 0)
         tern_core_memory_undo(memory, name);
-    close(file);
+    if (st == TERN_OK && reserve > size)
+        memory->file = file;
+    else
+        close(file);
     return st;
 }
 
@@ -233,35 +260,102 @@ void tern_core_memory_undo(const struct tern_own_memory *memory, const char *nam
 }
 
 /* Allocate huge pages. If another process has taken them since the check, use ordinary pages. */
-static tern_status make_huge(struct tern_own_memory *memory, uint64_t size)
+static tern_status make_huge(struct tern_own_memory *memory, uint64_t size, uint64_t reserve)
 {
-    tern_status st = make_space(memory, tern_job.boot.huge, size);
+    tern_status st = make_space(memory, tern_job.boot.huge, size, reserve);
 
     if (st != TERN_ERR_NOMEM)
         return st;
     tell_huge(size, 0, tern_boot_space_unit(tern_job.boot.huge));
     memory->mem_kind = TERN_MEM_ARENA;
     st = tern_boot_space_check(in_pages(size, tern_job.boot.locals, 1), "the region");
-    return st < 0 ? st : make_space(memory, tern_job.boot.arena, size);
+    return st < 0 ? st : make_space(memory, tern_job.boot.arena, size, reserve);
 }
 
-tern_status tern_core_memory_make(uint32_t place, uint64_t size, const char *file, struct tern_own_memory *out)
+tern_status tern_core_memory_make(uint32_t place, const struct tern_memory_request *request, const char *name,
+                                  struct tern_own_memory *out)
 {
     struct tern_own_memory memory = { .mem_kind = place };
+    uint64_t               size = request->size, reserve = request->reserve;
     tern_status            st;
 
     switch (place) {
-    case TERN_MEM_HUGE: st = make_huge(&memory, size); break;
-    case TERN_MEM_FILE: st = make_file(&memory, file, size); break;
-    default: st = make_space(&memory, tern_job.boot.arena, size); break;
+    case TERN_MEM_HUGE: st = make_huge(&memory, size, reserve); break;
+    case TERN_MEM_FILE: st = make_file(&memory, name, size, reserve); break;
+    default: st = make_space(&memory, tern_job.boot.arena, size, reserve); break;
     }
     if (st == TERN_OK)
         *out = memory;
     return st;
 }
 
+/* ---- growth ---- */
+
+static int file_of(const struct tern_own_memory *memory)
+{
+    return memory->mem_kind == TERN_MEM_FILE ? memory->file : memory->space.file;
+}
+
+uint64_t tern_core_memory_growth(uint32_t mem_kind, uint64_t from, uint64_t to)
+{
+    uint64_t page = tern_boot_space_unit(mem_kind == TERN_MEM_HUGE ? tern_job.boot.huge : tern_job.boot.arena);
+
+    return tern_base_round_up(to, page) - tern_base_round_up(from, page);
+}
+
+tern_status tern_core_memory_check_growth(uint64_t bytes, uint64_t huge_bytes)
+{
+    uint64_t page = huge_bytes > 0 ? tern_boot_space_unit(tern_job.boot.huge) : 0;
+    uint64_t free_bytes = huge_bytes > 0 ? tern_base_memory_huge("", page) : 0;
+
+    if (huge_bytes > free_bytes)
+        return tern_base_fail(TERN_ERR_NOMEM,
+                              "the region is in huge pages and needs %.1f MiB more of them on this node, but %.1f MiB "
+                              "are free; as root: sysctl vm.nr_hugepages",
+                              (double)huge_bytes / MIB, (double)free_bytes / MIB);
+    return bytes > 0 ? tern_boot_space_check(bytes, "the growth of the region") : TERN_OK;
+}
+
+tern_status tern_core_memory_grow(struct tern_own_memory *memory, uint64_t from, uint64_t to)
+{
+    int         file = file_of(memory);
+    uint64_t    unit = tern_boot_space_unit(file), first = tern_base_round_up(from, unit);
+    uint64_t    end = memory->mem_kind == TERN_MEM_FILE ? to : tern_base_round_up(to, unit);
+    tern_status st = TERN_OK;
+
+    if (memory->mem_kind == TERN_MEM_FILE) {
+        struct stat about;
+        memory->old_size = fstat(file, &about) == 0 ? (uint64_t)about.st_size : from;
+    }
+    if (end > first)
+        st = tern_boot_space_reserve(file, memory->space.offset + first, end - first, "the growth of the region");
+    if (st < 0)
+        tern_core_memory_shrink(memory, from, to);
+    return st;
+}
+
+void tern_core_memory_shrink(struct tern_own_memory *memory, uint64_t from, uint64_t to)
+{
+    int      file = file_of(memory);
+    uint64_t unit = tern_boot_space_unit(file), first = tern_base_round_up(from, unit);
+    uint64_t end = tern_base_round_up(to, unit);
+    bool     done = true;
+
+    if (memory->mem_kind == TERN_MEM_FILE) /* the bytes that the program had in the file before stay */
+        done = ftruncate(file, (off_t)memory->old_size) == 0;
+    else if (end > first)
+        tern_boot_space_give(&(struct tern_space){ file, memory->space.offset + first, end - first });
+    if (!done)
+        tern_base_log(TERN_LOG_WARN, "cannot give the file of a region its old length again: %s", strerror(errno));
+}
+
 void tern_core_memory_drop(struct tern_own_memory *memory)
 {
+    if (memory->pages && !tern_core_adopt_return(memory))
+        return; /* the program still uses the space */
+    if (memory->file > 0)
+        close(memory->file);
+    memory->file = 0;
     if (memory->mapped > 0)
         munmap(memory->addr, memory->mapped);
     if (memory->mem_kind == TERN_MEM_ARENA || memory->mem_kind == TERN_MEM_HUGE)

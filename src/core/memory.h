@@ -18,16 +18,40 @@ struct tern_own_memory {
     uint64_t          device, inode;
     bool              created;  /* FILE: the file did not exist before */
     uint64_t          old_size; /* FILE: previous length of the file */
+    int               file;     /* FILE that can grow: its descriptor; otherwise 0 */
+    bool              in_ram;   /* FILE: the file system has no disk */
+    /* Adopted memory: the pages of the program that are mapped to space, and the bytes of them before addr. */
+    unsigned char    *pages;
+    uint64_t          before;
 };
 
-/* Check whether this node has space for the parts, of size bytes each, of the team's members on it; *place returns the
- * kind of memory (enum tern_mem_kind). Call before any rank allocates its part. */
-tern_status tern_core_memory_check(const tern_region_opts *opts, uint64_t size, const struct tern_team *team,
+/* Parts that are to be allocated. */
+struct tern_memory_request {
+    const tern_region_opts *opts;
+    uint64_t                size, reserve; /* of this rank: bytes to allocate, and bytes that the part can grow to */
+    /* [team size] of all members; NULL: they are equal */
+    const uint64_t         *sizes, *reserves;
+};
+
+/* Check whether this node has space for the parts of the team's members on it; *place returns the kind of memory (enum
+ * tern_mem_kind). Call before any rank allocates its part. */
+tern_status tern_core_memory_check(const struct tern_memory_request *request, const struct tern_team *team,
                                    uint32_t *place);
 
-/* Reserve and map size bytes of the kind place; file is the name of a FILE part. */
-tern_status tern_core_memory_make(uint32_t place, uint64_t size, const char *file, struct tern_own_memory *out);
+/* Reserve size bytes of the kind place, and map the reserve; name is the file name of a FILE part. */
+tern_status tern_core_memory_make(uint32_t place, const struct tern_memory_request *request, const char *name,
+                                  struct tern_own_memory *out);
 void        tern_core_memory_drop(struct tern_own_memory *memory);
+
+/* Return the bytes that a part needs in addition if it grows from size `from` to size `to`, in pages of its memory. */
+uint64_t tern_core_memory_growth(uint32_t mem_kind, uint64_t from, uint64_t to);
+
+/* Check whether the node has space for the growth of all parts on it: bytes of ordinary memory, and of huge pages. */
+tern_status tern_core_memory_check_growth(uint64_t bytes, uint64_t huge_bytes);
+
+/* Reserve memory for the growth from size `from` to size `to`; or free it again, after tern_core_memory_grow. */
+tern_status tern_core_memory_grow(struct tern_own_memory *memory, uint64_t from, uint64_t to);
+void        tern_core_memory_shrink(struct tern_own_memory *memory, uint64_t from, uint64_t to);
 
 /* Describe memory that the program owns. The file that is mapped at addr is looked up, so that accumulates to this
  * memory are atomic with accumulates through other regions of the same memory. */

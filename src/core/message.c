@@ -18,7 +18,9 @@
 #include "base/biased_lock.h"
 #include "base/log.h"
 #include "boot/bell.h"
+#include "core/idle_hook.h"
 #include "core/job.h"
+#include "core/shared.h"
 
 /* MISSED: another thread found the flag taken, and may now sleep until the bell tells it that handlers have run. */
 enum delivering { FREE, TAKEN, MISSED };
@@ -40,7 +42,9 @@ struct table {
 };
 
 static struct table notify_table; /* of the channel of notifications */
-static struct table other_table;  /* of all other channels */
+static struct table
+    other_table; /* of all other channels, but for those of the helper thread while no client uses them */
+static struct table unused_table; /* of the channels of the helper thread, until tern_core_message_help() */
 static uint32_t     notify_calls; /* number of polls; any thread */
 
 struct tern_link_watch *_Atomic tern_core_message_notify_last;
@@ -53,16 +57,25 @@ bool                                      tern_core_message_polls_links;
 uint32_t                                  tern_core_message_count;
 _Thread_local int tern_core_message_depth TERN_CORE_TLS;
 #define depth tern_core_message_depth
+#define in_handler tern_core_in_handler()
+
+static _Thread_local bool is_helper;    /* this thread is the helper thread, and delivers */
+static bool               uses_helpers; /* tern_core_message_help() was called. Guarded by watch_lock */
+static pthread_mutex_t    watch_lock = PTHREAD_MUTEX_INITIALIZER; /* guards additions to tables */
 
 #define BIT(channel) (1u << (channel))
 #define ALL (BIT(TERN_CHANNEL_DIRECTORY + 1) - 1)
+/* The channels on which the helper thread takes messages. */
+#define HELPED (BIT(TERN_CHANNEL_HELPER_REQUEST) | BIT(TERN_CHANNEL_HELPER_REPLY) | BIT(TERN_CHANNEL_DIRECTORY))
 
 tern_status tern_core_message_open(void)
 {
     notify_table.max = (uint32_t)tern_job.boot.ranks + 2 * TERN_LINKS_MAX;
     other_table.max = (TERN_CHANNELS - 1) * notify_table.max;
-    other_table.watch = calloc(other_table.max + notify_table.max, sizeof(struct tern_link_watch *));
+    unused_table.max = 2 * notify_table.max;
+    other_table.watch = calloc(other_table.max + notify_table.max + unused_table.max, sizeof(struct tern_link_watch *));
     notify_table.watch = other_table.watch + other_table.max;
+    unused_table.watch = notify_table.watch + notify_table.max;
     return other_table.watch
                ? TERN_OK
                : tern_base_fail(TERN_ERR_NOMEM, "no memory for %u message queues", other_table.max + notify_table.max);
@@ -72,6 +85,8 @@ void tern_core_message_close(void)
 {
     atomic_store(&other_table.count, 0);
     atomic_store(&notify_table.count, 0);
+    atomic_store(&unused_table.count, 0);
+    uses_helpers = false;
     for (unsigned channel = 0; channel < TERN_CHANNELS; channel++)
         atomic_store(&tern_core_message_refused[channel], false);
     tern_core_message_polls_links = false;
@@ -84,19 +99,39 @@ static uint32_t count_of(const struct table *table)
     return atomic_load_explicit(&table->count, memory_order_acquire); /* pairs with tern_core_message_watch() */
 }
 
+/* Add a watch to a table. The caller holds the lock. Returns false if the table is full. */
+static bool add(struct table *table, struct tern_link_watch *one_more)
+{
+    uint32_t i = count_of(table);
+
+    if (i == table->max)
+        return false;
+    table->watch[i] = one_more;
+    atomic_store_explicit(&table->count, i + 1, memory_order_release); /* pairs with count_of() */
+    return true;
+}
+
 tern_status tern_core_message_watch(struct tern_link_watch *one_more)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    struct table          *table = one_more->channel == TERN_CHANNEL_NOTIFY ? &notify_table : &other_table;
-    uint32_t               i;
+    struct table *table = one_more->channel == TERN_CHANNEL_NOTIFY ? &notify_table : &other_table;
+    bool          added;
 
-    pthread_mutex_lock(&lock);
-    if ((i = count_of(table)) < table->max) {
-        table->watch[i] = one_more;
-        atomic_store_explicit(&table->count, i + 1, memory_order_release); /* pairs with count_of() */
-    }
-    pthread_mutex_unlock(&lock);
-    return i < table->max ? TERN_OK : tern_base_fail(TERN_ERR_LINK, "more than %u message queues", table->max);
+    pthread_mutex_lock(&watch_lock);
+    if (!uses_helpers && BIT(one_more->channel) & HELPED && one_more->channel != TERN_CHANNEL_DIRECTORY)
+        table = &unused_table;
+    added = add(table, one_more);
+    pthread_mutex_unlock(&watch_lock);
+    return added ? TERN_OK : tern_base_fail(TERN_ERR_LINK, "more than %u message queues", table->max);
+}
+
+void tern_core_message_help(void)
+{
+    pthread_mutex_lock(&watch_lock);
+    uses_helpers = true;
+    for (uint32_t i = 0, n = count_of(&unused_table); i < n; i++)
+        add(&other_table, unused_table.watch[i]); /* the table has space for the watches of all channels */
+    atomic_store(&unused_table.count, 0);
+    pthread_mutex_unlock(&watch_lock);
 }
 
 static void forget(struct table *table, const struct tern_link *link)
@@ -113,6 +148,7 @@ void tern_core_message_unwatch(const struct tern_link *link)
 {
     atomic_store(&tern_core_message_notify_last, NULL);
     forget(&other_table, link);
+    forget(&unused_table, link);
     forget(&notify_table, link);
 }
 
@@ -236,12 +272,21 @@ static bool take_despite_refusal(void)
     return before != tern_core_message_delivered();
 }
 
+/* The channels on which a handler that waits to send its reply takes messages. The handlers of the program do not run
+ * on the helper thread. */
+static unsigned reply_channels(void)
+{
+    unsigned both = BIT(TERN_CHANNEL_HELPER_REPLY) | BIT(TERN_CHANNEL_DIRECTORY);
+
+    return is_helper ? both : both | BIT(TERN_CHANNEL_REPLY);
+}
+
 bool tern_core_message_has_more(void)
 {
     int taken = TAKEN;
 
-    if (depth > 0)
-        return depth == 1 && has_come(BIT(TERN_CHANNEL_REPLY) | BIT(TERN_CHANNEL_DIRECTORY));
+    if (in_handler)
+        return depth == 1 && has_come(reply_channels());
     if (atomic_load_explicit(&biased, memory_order_relaxed))
         return false; /* another thread is delivering, and rings when it has finished */
     /* A thread that is about to sleep while another one delivers leaves MISSED. acquire: the messages that the other
@@ -299,7 +344,7 @@ bool tern_core_message_hold(void)
 {
     bool by_bias;
 
-    if (depth > 0 || (!(by_bias = tern_base_bias_enter(&biased)) && !take()))
+    if (in_handler || (!(by_bias = tern_base_bias_enter(&biased)) && !take()))
         return false;
     held_biased = by_bias;
     return true;
@@ -311,6 +356,22 @@ void tern_core_message_release(void)
         give_back_biased();
     else
         give_back();
+}
+
+tern_status tern_core_message_send_own(int peer, const void *wire, size_t bytes)
+{
+    uint32_t    words[TERN_LINK_HEAD / sizeof(uint32_t)];
+    uint64_t    first;
+    tern_status st;
+
+    memcpy(words, wire, bytes);
+    memcpy(&first, words, sizeof(first));
+    st = tern_core_ops_to(peer)->msg->send_short(tern_core_link_to(peer), peer, TERN_CHANNEL_REPLY, first, words + 2,
+                                                 (unsigned)(bytes / sizeof(uint32_t)) - 2);
+    if (st < 0 && st != TERN_ERR_PEER)
+        tern_base_log(TERN_LOG_ERROR, "cannot send what a collective call needs to rank %d: %s", peer,
+                      tern_base_detail());
+    return st;
 }
 
 bool tern_core_message_has_from(int rank, unsigned channel)
@@ -325,6 +386,11 @@ bool tern_core_message_has_from(int rank, unsigned channel)
     return left;
 }
 
+const char *tern_core_handler_kind(void)
+{
+    return tern_core_in_idle_hook() ? "an idle hook" : "a handler of an active message";
+}
+
 void tern_core_message_disable(void)
 {
     atomic_store_explicit(&notify_table.count, 0, memory_order_relaxed); /* relaxed: the child has one thread */
@@ -334,11 +400,15 @@ void tern_core_message_disable(void)
 
 void tern_core_message_pause(void)
 {
-    if (depth > 0)
+    struct tern_shared_pause pause;
+
+    if (in_handler)
         return;
+    pause = tern_core_shared_pause(); /* the delivering thread may want the context */
     while (!tern_core_message_hold())
         sched_yield();
     tern_core_message_release();
+    tern_core_shared_resume(pause);
 }
 
 /* Return whether the watch may show a notification or tagged message that was refused. A refused message must not keep
@@ -382,13 +452,28 @@ static __attribute__((noinline)) void deliver_refused(struct tern_link_watch *w)
     }
 }
 
+/* Deliver without the lock of a shared context, which handlers and other threads may want; not within a handler. */
+static __attribute__((cold, noinline)) void deliver_unlocked(struct tern_link_watch *w)
+{
+    struct tern_shared_pause pause;
+
+    if (in_handler)
+        return;
+    pause = tern_core_shared_pause();
+    if (tern_link_watch_ready(w)) /* another thread may have delivered meanwhile */
+        tern_core_message_deliver_notify(w);
+    tern_core_shared_resume(pause);
+}
+
 /* The watch is ready. */
 void tern_core_message_deliver_notify(struct tern_link_watch *w)
 {
     bool refused = may_be_refused(w);
 
-    if (depth > 0)
+    if (TERN_UNLIKELY(depth != 0)) {
+        deliver_unlocked(w);
         return;
+    }
     if (!refused)
         count_delivery();
     if (TERN_LIKELY(tern_base_bias_enter(&biased))) {
@@ -406,7 +491,7 @@ bool tern_core_message_expect(struct tern_link_expected *want, unsigned looks)
     struct tern_link_watch *w = atomic_load_explicit(&tern_core_message_notify_last, memory_order_acquire);
     bool                    taken;
 
-    if (TERN_UNLIKELY(!w || depth > 0 || !tern_base_bias_enter(&biased)))
+    if (TERN_UNLIKELY(!w || depth != 0 || !tern_base_bias_enter(&biased)))
         return false;
     taken = w->expect(w, want, looks);
     if (TERN_LIKELY(taken))
@@ -416,8 +501,8 @@ bool tern_core_message_expect(struct tern_link_expected *want, unsigned looks)
 }
 
 /* Deliver the messages of one watch of the table that is ready and whose channel is in the mask. Begins after the watch
- * that was ready last, so that no watch is starved. in_handler: the caller is a handler. */
-static inline __attribute__((always_inline)) void poll_table(struct table *table, unsigned channels, bool in_handler)
+ * that was ready last, so that no watch is starved. by_handler: the caller is a handler. */
+static inline __attribute__((always_inline)) void poll_table(struct table *table, unsigned channels, bool by_handler)
 {
     uint32_t n = count_of(table), i = __atomic_load_n(&table->last, __ATOMIC_RELAXED);
 
@@ -429,7 +514,7 @@ static inline __attribute__((always_inline)) void poll_table(struct table *table
             if (table == &notify_table)
                 /* release: the watch, for other threads. Pairs with tern_core_message_poll_notify_last(). */
                 atomic_store_explicit(&tern_core_message_notify_last, w, memory_order_release);
-            in_handler ? deliver(w) : tern_core_message_deliver_notify(w);
+            by_handler ? deliver(w) : tern_core_message_deliver_notify(w);
             if (!may_be_refused(w))
                 return;
         }
@@ -464,8 +549,17 @@ void tern_core_message_poll_replies(void)
 {
     if (TERN_UNLIKELY(tern_core_message_polls_links))
         poll_links();
-    if (depth == 1)
-        poll_table(&other_table, BIT(TERN_CHANNEL_REPLY) | BIT(TERN_CHANNEL_DIRECTORY), true);
+    if (depth == 1) /* and without the lock of a shared context */
+        poll_table(&other_table, reply_channels(), true);
+}
+
+void tern_core_message_poll_helped(void)
+{
+    if (TERN_UNLIKELY(tern_core_message_polls_links))
+        poll_links();
+    is_helper = true;
+    poll_table(&other_table, HELPED, false);
+    is_helper = false;
 }
 
 void tern_core_message_poll_tagged(void)

@@ -63,6 +63,11 @@ void tern_core_message_protocol_error(int from, const char *what) __attribute__(
 /* Deliver tagged messages, but no message that a handler of the program receives. */
 void tern_core_message_poll_tagged(void);
 
+/* help: from now on, poll for messages that the helper thread may take. poll_helped: deliver such messages, on the
+ * helper thread. */
+void tern_core_message_help(void);
+void tern_core_message_poll_helped(void);
+
 /* Deliver replies: for the handler of a request that waits to send its own reply. */
 void tern_core_message_poll_replies(void);
 
@@ -80,6 +85,10 @@ void tern_core_message_drain(void);
 bool tern_core_message_hold(void);
 void tern_core_message_release(void);
 
+/* Send a message of the core (core/wire.h) that consists of at most TERN_LINK_HEAD bytes, a multiple of 4 and at least
+ * 8. The calling thread must hold the delivery, or be delivering. Returns TERN_AGAIN if there is no space now. */
+tern_status tern_core_message_send_own(int peer, const void *wire, size_t bytes);
+
 /* Deliver nothing any more: this process is a child of the rank (core/fork.c), and shares the queues with it. */
 void tern_core_message_disable(void);
 
@@ -87,7 +96,9 @@ void tern_core_message_disable(void);
 void tern_core_message_pause(void);
 
 /* Nesting depth of this thread's deliveries: 1 in a handler; 2 if that handler waits to reply and delivers replies
- * meanwhile. */
+ * meanwhile. In addition, the flag TERN_CORE_LOCKED while the thread holds the lock of a shared context
+ * (core/shared.h), so that one comparison with 0 finds the usual state of a thread. */
+#define TERN_CORE_LOCKED 0x10000
 #define TERN_CORE_TLS __attribute__((tls_model("initial-exec"))) /* read in every call */
 extern _Thread_local int tern_core_message_depth TERN_CORE_TLS;
 
@@ -101,8 +112,11 @@ static inline uint32_t tern_core_message_delivered(void)
 /* Record that an operation could continue at once but yielded to others: threads that wait must not sleep. */
 void tern_core_message_keep_awake(void);
 
-/* Return whether this thread is inside a handler. */
+/* Return whether this thread is inside a handler or an idle hook. */
 static inline bool tern_core_in_handler(void)
 {
-    return tern_core_message_depth > 0;
+    return (tern_core_message_depth & (TERN_CORE_LOCKED - 1)) != 0;
 }
+
+/* Inside a handler or an idle hook (core/idle_hook.h): return what it is, for error texts. */
+const char *tern_core_handler_kind(void);

@@ -11,6 +11,9 @@
 #include "base/bits.h"
 #include "core/context.h"
 #include "core/job.h"
+#include "core/shared.h"
+
+const struct tern_link_part tern_core_op_nowhere = { .rank = -1 };
 
 /* ---- memory ---- */
 
@@ -19,7 +22,8 @@ void tern_core_op_init(struct tern_op *op, struct tern_ctx *ctx, const struct te
     memset((char *)op + sizeof(op->link), 0, sizeof(*op) - sizeof(op->link));
     op->link.copied = 0;
     op->kind = kind;
-    op->ctx = op->progress = ctx;
+    op->ctx = ctx;
+    op->progress = ctx->handle;
     op->call = call;
     op->memory = TERN_OP_ON_STACK;
 }
@@ -126,6 +130,21 @@ void tern_core_op_enlist(struct tern_op *op)
     }
 }
 
+/* Remember the first error of an operation without an event, and whether only one rank is concerned. */
+static __attribute__((cold, noinline)) void note_failure(const struct tern_op *op, tern_status status)
+{
+    struct tern_ctx *ctx = op->ctx;
+    int              rank = op->link.xfer.part->rank;
+
+    if (ctx->failed == TERN_OK) {
+        ctx->failed = status;
+        ctx->failed_rank = rank;
+        tern_core_op_describe(op, ctx->failed_op, sizeof(ctx->failed_op));
+    } else if (ctx->failed_rank != rank) {
+        ctx->failed_rank = -1;
+    }
+}
+
 /* End an outstanding operation. */
 static void op_end(struct tern_op *op, tern_status status)
 {
@@ -141,20 +160,21 @@ static void op_end(struct tern_op *op, tern_status status)
     if (tern_core_op_is_compound(op))
         tern_base_list_remove(&op->active);
     tern_core_ctx_set_direct(ctx);
+    ctx->ended++;
     if (TERN_UNLIKELY(op->trigger != NULL)) {
         tern_op_parked_ended(op, status);
         return;
     }
-    op->done = true;
     op->status = status;
-    if (op->implicit && status < 0 && ctx->failed == TERN_OK) {
-        ctx->failed = status;
-        tern_core_op_describe(op, ctx->failed_op, sizeof(ctx->failed_op));
-    }
+    if (TERN_UNLIKELY(op->implicit && status < 0))
+        note_failure(op, status);
+    if (op->events > 0 && op->memory == TERN_OP_HEAP)
+        tern_base_list_push(&ctx->held, &op->node);
+    /* release: the status, and the last accesses but one. Pairs with tern_core_event_done() in a thread that shares the
+     * context. */
+    __atomic_store_n(&op->done, true, __ATOMIC_RELEASE);
     if (op->events == 0)
         tern_core_op_drop(op);
-    else if (op->memory == TERN_OP_HEAP)
-        tern_base_list_push(&ctx->held, &op->node);
 }
 
 /* The second step has ended. */
@@ -273,10 +293,23 @@ tern_event tern_core_event_make(struct tern_op *op, bool local)
     return (tern_event){ (struct tern_pending *)((uintptr_t)op | (local ? LOCAL_BIT : 0)) };
 }
 
-/* Return whether the source of an outstanding put may be overwritten. Of a parked operation only the end is known. */
-static bool is_source_free(const struct tern_op *op)
+bool tern_core_op_is_source_free(const struct tern_op *op)
 {
+    /* Of a parked operation only the end is known. */
     return !op->trigger && !op->link.xfer.get && (op->transferred || op->link.copied == op->link.xfer.len);
+}
+
+/* Return whether the source of an operation is free, whichever thread advances the operation. */
+static bool is_locally_complete(const struct tern_op *op)
+{
+    bool is_free;
+
+    if (TERN_LIKELY(!op->progress->inner))
+        return tern_core_op_is_source_free(op);
+    tern_core_shared_lock(op->progress->inner);
+    is_free = op->done || tern_core_op_is_source_free(op);
+    tern_core_shared_unlock(op->progress->inner);
+    return is_free;
 }
 
 bool tern_core_event_done(const tern_event *event)
@@ -284,8 +317,9 @@ bool tern_core_event_done(const tern_event *event)
     struct tern_op *op = tern_core_event_op(event);
     bool            local = ((uintptr_t)event->pending & LOCAL_BIT) != 0;
 
-    /* acquire: the status, if another thread set it. Pairs with the release in op/notify/notify.c, end_event(). */
-    if (!op || __atomic_load_n(&op->done, __ATOMIC_ACQUIRE) || (local && is_source_free(op)))
+    /* acquire: the status, if another thread set it. Pairs with the release in op/notify/notify.c, end_event(), and in
+     * op_end(). */
+    if (!op || __atomic_load_n(&op->done, __ATOMIC_ACQUIRE) || (local && is_locally_complete(op)))
         return true;
     if (TERN_LIKELY(op->kind->look == NULL))
         return false;
@@ -293,15 +327,36 @@ bool tern_core_event_done(const tern_event *event)
     return op->done;
 }
 
+static tern_status event_take(tern_event *event);
+
+/* Take an event of a shared context: other threads may end the operation, or take its other event. */
+static __attribute__((cold, noinline)) tern_status event_take_shared(tern_event *event, struct tern_ctx *inner)
+{
+    tern_status st;
+
+    tern_core_shared_lock(inner);
+    st = event_take(event);
+    tern_core_shared_unlock(inner);
+    return st;
+}
+
 tern_status tern_core_event_test(tern_event *event)
 {
     struct tern_op *op = tern_core_event_op(event);
-    tern_status     st;
 
     if (!tern_core_event_done(event))
         return TERN_PENDING;
     if (!op)
         return TERN_OK;
+    return TERN_LIKELY(!op->progress->inner) ? event_take(event) : event_take_shared(event, op->progress->inner);
+}
+
+/* Empty a complete event, and return the status of its operation. */
+static tern_status event_take(tern_event *event)
+{
+    struct tern_op *op = tern_core_event_op(event);
+    tern_status     st;
+
     st = op->done ? op->status : TERN_OK;
     if (TERN_UNLIKELY(st < 0)) {
         char text[160];

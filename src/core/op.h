@@ -66,12 +66,13 @@ struct tern_notification {
 struct tern_op_signal {
     const struct tern_link_part *part;
     uint64_t                     offset, operand;
-    uint32_t                     op; /* tern_atomic_op */
+    uint32_t                     op;   /* tern_atomic_op */
+    uint32_t                     type; /* TERN_UINT32 or TERN_UINT64 */
 };
 
 /* The operands of an atomic operation. */
 struct tern_op_operands {
-    uint64_t operand, compare; /* bit patterns; 4-byte values in the lower half */
+    uint64_t operand, compare; /* bit patterns, zero-extended */
     uint32_t op;               /* tern_atomic_op */
     uint32_t type;             /* tern_type */
 };
@@ -133,6 +134,16 @@ static inline bool tern_core_op_is_compound(const struct tern_op *op)
 {
     return op->kind->advance != NULL || op->then != NULL;
 }
+
+/* The part of an operation without a transfer and without a target: a marker (core/quiet.h). */
+extern const struct tern_link_part tern_core_op_nowhere;
+static inline bool                 tern_core_op_is_marker(const struct tern_op *op)
+{
+    return op->link.xfer.part == &tern_core_op_nowhere;
+}
+
+/* Return whether the source of an outstanding put may be overwritten. */
+bool tern_core_op_is_source_free(const struct tern_op *op);
 
 /* Add a started operation to the outstanding ones of its context, and advance it if necessary. The operation may have
  * ended, and may have been freed if no event points at it, when this returns. */

@@ -19,44 +19,24 @@
 #include "core/links.h"
 #include "core/message.h"
 #include "core/helper.h"
+#include "core/region_dynamic.h"
+#include "core/region_making.h"
 
-/* What each rank contributes to the all-gathers. Travels between processes. */
-struct say {
-    int32_t                status;
-    uint32_t               memory;    /* first all-gather: tern_memory */
-    uint64_t               size;      /* first all-gather */
-    uint64_t               path_hash; /* first all-gather */
-    struct tern_mem_handle handle;    /* second all-gather */
-    char                   why[256];
-};
-_Static_assert(sizeof(struct say) == 440, "a contribution has no padding");
-_Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "a contribution fits into the scratch space of the team");
-
-/* A region that is being created. */
-struct making {
-    struct tern_team   *team;
-    tern_deadline       deadline;
-    const char         *what; /* the public call */
-    const char         *path; /* path of a FILE region */
-    struct say         *said; /* [team size]; the team's scratch memory */
-    struct tern_region *region;
-};
-
-/* Report st (and this thread's error detail, if st is an error) to all members. Returns the first error in the order of
- * ranks. */
-static tern_status exchange(struct making *m, struct say *mine, tern_status st)
+tern_status tern_core_making_exchange(struct tern_making *m, struct tern_making_say *mine, tern_status st)
 {
     tern_status met;
 
     mine->status = st;
     if (st < 0)
         snprintf(mine->why, sizeof(mine->why), "%s", tern_base_detail());
-    met = tern_core_team_gather(m->team, mine, sizeof(*mine), m->said, m->deadline, m->what);
+    met = tern_core_team_gather(m->team, mine, sizeof(*mine), m->said, m->deadline, m->call);
     if (met < 0)
         return met;
     for (int i = 0; i < m->team->size; i++)
-        if (m->said[i].status < 0)
+        if (m->said[i].status < 0) {
+            m->refused = true;
             return tern_base_fail((tern_status)m->said[i].status, "%s: rank %d: %.255s", m->what, i, m->said[i].why);
+        }
     return TERN_OK;
 }
 
@@ -69,34 +49,77 @@ static uint64_t hash(const char *text)
     return h;
 }
 
-/* First all-gather: check that all ranks make the same call, and that there is enough memory. st is this rank's earlier
- * error. */
-static tern_status agree(struct making *m, uint64_t size, const tern_region_opts *opts, uint32_t *place, tern_status st)
+/* Check that all ranks made the same call. */
+static tern_status compare(const struct tern_making *m, bool each)
 {
-    struct say mine = { .memory = opts->memory, .size = size, .path_hash = hash(opts->path) };
-    uint64_t   total = size * (uint64_t)m->team->size;
+    const struct tern_making_say *first = &m->said[0];
 
-    if (st == TERN_OK && total / size != (uint64_t)m->team->size)
-        st = tern_base_fail(TERN_ERR_NOMEM, "%d parts of %" PRIu64 " bytes are more than any memory holds",
-                            m->team->size, size);
-    if (st == TERN_OK)
-        st = tern_core_memory_check(opts, size, m->team, place);
-    if ((st = exchange(m, &mine, st)) < 0)
-        return st;
     for (int i = 1; i < m->team->size; i++) {
-        if (m->said[i].size != m->said[0].size)
-            return tern_base_fail(TERN_ERR_ARG,
-                                  "%s: rank %d asks for %" PRIu64 " bytes, rank 0 for %" PRIu64
-                                  "; all ranks ask for the same",
-                                  m->what, i, m->said[i].size, m->said[0].size);
-        if (m->said[i].memory != m->said[0].memory || m->said[i].path_hash != m->said[0].path_hash)
+        const struct tern_making_say *other = &m->said[i];
+
+        if (other->memory != first->memory || other->path_hash != first->path_hash)
             return tern_base_fail(TERN_ERR_ARG, "%s: ranks %d and 0 ask for memory of different kinds or files",
                                   m->what, i);
+        if (!each && other->handle.size != first->handle.size)
+            return tern_base_fail(TERN_ERR_ARG,
+                                  "%s: rank %d asks for %" PRIu64 " bytes, rank 0 for %" PRIu64
+                                  "; all ranks ask for the same, unless opts->each is set",
+                                  m->what, i, other->handle.size, first->handle.size);
+        if (!each && other->handle.reserve != first->handle.reserve)
+            return tern_base_fail(TERN_ERR_ARG,
+                                  "%s: rank %d reserves %" PRIu64 " bytes, rank 0 %" PRIu64
+                                  "; all ranks reserve the same, unless opts->each is set",
+                                  m->what, i, other->handle.reserve, first->handle.reserve);
     }
     return TERN_OK;
 }
 
-static void file_name(const struct making *m, int rank, char *name, size_t size)
+/* Check, for parts of different sizes, that there is enough memory: all ranks must have told their sizes, and none may
+ * have taken memory yet. */
+static tern_status check_each(struct tern_making *m, struct tern_memory_request *request, uint32_t *place)
+{
+    struct tern_making_say mine = { 0 };
+    size_t                 ranks = (size_t)m->team->size;
+    uint64_t              *sizes = calloc(ranks, 2 * sizeof(*sizes));
+    tern_status            st = TERN_OK;
+
+    if (!sizes)
+        st = tern_base_fail(TERN_ERR_NOMEM, "no memory for a table of %d ranks", m->team->size);
+    for (size_t i = 0; sizes && i < ranks; i++) {
+        sizes[i] = m->said[i].handle.size;
+        sizes[ranks + i] = m->said[i].handle.reserve;
+    }
+    request->sizes = sizes;
+    request->reserves = sizes + ranks;
+    if (st == TERN_OK)
+        st = tern_core_memory_check(request, m->team, place);
+    request->sizes = request->reserves = NULL;
+    free(sizes);
+    return tern_core_making_exchange(m, &mine, st);
+}
+
+/* First all-gather: check that all ranks make the same call, and that there is enough memory. st is this rank's earlier
+ * error. */
+static tern_status agree(struct tern_making *m, struct tern_memory_request *request, uint32_t *place, tern_status st)
+{
+    const tern_region_opts *opts = request->opts;
+    bool                    each = opts->each != 0;
+    struct tern_making_say  mine = { .memory = opts->memory | (each ? TERN_MAKING_EACH : 0),
+                                     .path_hash = hash(opts->path),
+                                     .handle = { .size = request->size, .reserve = request->reserve } };
+    uint64_t                total;
+
+    if (st == TERN_OK && !each && __builtin_mul_overflow(request->size, (uint64_t)m->team->size, &total))
+        st = tern_base_fail(TERN_ERR_NOMEM, "%d parts of %" PRIu64 " bytes are more than any memory holds",
+                            m->team->size, request->size);
+    if (st == TERN_OK && !each)
+        st = tern_core_memory_check(request, m->team, place);
+    if ((st = tern_core_making_exchange(m, &mine, st)) < 0 || (st = compare(m, each)) < 0)
+        return st;
+    return each ? check_each(m, request, place) : TERN_OK;
+}
+
+static void file_name(const struct tern_making *m, int rank, char *name, size_t size)
 {
     name[0] = '\0';
     if (m->path)
@@ -160,6 +183,8 @@ static void region_delete(struct tern_region *region)
 {
     for (int rank = 0; rank < tern_job.boot.ranks; rank++)
         __atomic_store_n(&region->fast[rank].reach, 0, __ATOMIC_RELAXED); /* inlined calls enter the library */
+    if (region->dynamic)
+        tern_core_dynamic_close(region);
     detach_all(region);
     tern_core_memory_drop(&region->own);
     free(region->part);
@@ -192,49 +217,57 @@ static tern_status attach_net(struct tern_region *region, const struct tern_mem_
     return tern_core_links_attach(net->link, handle, NULL, net);
 }
 
-static tern_status attach(struct making *m, int rank, const struct tern_mem_handle *handle)
+struct tern_link_part tern_core_region_part(const struct tern_region *region, int world,
+                                            const struct tern_mem_handle *handle)
+{
+    return (struct tern_link_part){ .size = handle->size,
+                                    .reserve = handle->reserve,
+                                    .addr = handle->addr,
+                                    .offset = handle->offset,
+                                    .mem_kind = handle->mem_kind,
+                                    .origin = tern_link_origin(handle, world),
+                                    .region = handle->region,
+                                    .scope = handle->region,
+                                    .rank = world,
+                                    .pid = handle->pid,
+                                    .slot =
+                                        tern_boot_same_node(&tern_job.boot, world) ? tern_core_job_slot(world) : NULL,
+                                    .link = tern_job.peer_link[world],
+                                    .number = region->number };
+}
+
+static tern_status attach(struct tern_making *m, int rank, const struct tern_mem_handle *handle)
 {
     struct tern_region    *region = m->region;
     int                    world = tern_core_team_world(m->team, rank);
     struct tern_link_part *part = &region->part[world];
-    unsigned               link = tern_job.peer_link[world];
     char                   name[4096];
     tern_status            st;
 
-    *part = (struct tern_link_part){ .size = handle->size,
-                                     .addr = handle->addr,
-                                     .offset = handle->offset,
-                                     .mem_kind = handle->mem_kind,
-                                     .origin = tern_link_origin(handle, world),
-                                     .region = handle->region,
-                                     .rank = world,
-                                     .pid = handle->pid,
-                                     .link = link,
-                                     .number = region->number };
-    if (handle->size == 0)
+    *part = tern_core_region_part(region, world, handle);
+    if (handle->reserve == 0)
         return TERN_OK;
     file_name(m, rank, name, sizeof(name));
-    st = tern_core_links_attach(link, handle, name, part);
-    if (st == TERN_OK && part->base && part->path->instant) /* inlined calls are equivalent to the path */
-        region->fast[world] = (struct tern_part){ .base = part->base, .reach = part->size };
+    st = tern_core_links_attach(part->link, handle, name, part);
+    if (st == TERN_OK && tern_link_loads(part) && part->path->instant) /* inlined calls are equivalent to the path */
+        region->fast[world] =
+            (struct tern_part){ part->base, part->size, (uint32_t *)(void *)&part->slot->memory_waits };
     if (st == TERN_OK)
         st = attach_net(region, handle, world);
     return st;
 }
 
-/* Expose our own part to the peers. */
-static tern_status expose_own(struct tern_region *region, struct tern_mem_handle *handle)
+tern_status tern_core_making_expose(struct tern_mem_handle *handle)
 {
     tern_status st = TERN_OK;
 
-    region->name = handle->region;
-    for (unsigned i = 0; i < tern_job.links && st == TERN_OK && handle->size > 0; i++)
+    for (unsigned i = 0; i < tern_job.links && st == TERN_OK && handle->reserve > 0; i++)
         st = tern_core_links_expose(i, handle);
     return st;
 }
 
 /* Attach every part. */
-static tern_status attach_all(struct making *m)
+static tern_status attach_all(struct tern_making *m)
 {
     tern_status st = TERN_OK;
 
@@ -273,44 +306,60 @@ static void withdraw(struct tern_region *region)
     pthread_mutex_unlock(&tern_job.lock);
 }
 
-/* Exchange the memory handles, attach the parts, and, for memory that the program owns, start to serve peers: one
- * all-gather after each step. st is the result of allocating our own memory; size is what others may access of it. The
- * region is published before the all-gather that follows attach, because a rank that leaves that all-gather earlier may
- * send us a message that refers to the region. */
-static tern_status join_parts(struct making *m, uint64_t size, tern_status st)
+uint64_t tern_core_region_new_name(void)
 {
-    static _Atomic uint64_t made; /* number of regions that this rank has named */
-    struct tern_region     *region = m->region;
-    struct say              mine = { 0 };
-    struct tern_mem_handle *handle = &mine.handle;
+    static _Atomic uint64_t made;
 
-    if (st == TERN_OK)
-        *handle = (struct tern_mem_handle){ .region = tern_link_region_of(tern_job.boot.rank, ++made),
-                                            .addr = (uint64_t)(uintptr_t)region->own.addr,
-                                            .size = size,
-                                            .offset = region->own.space.offset,
-                                            .device = region->own.device,
-                                            .inode = region->own.inode,
-                                            .mem_kind = region->own.mem_kind,
-                                            .pid = atomic_load(&tern_core_job_slot(tern_job.boot.rank)->pid) };
-    if (st == TERN_OK && handle->mem_kind == TERN_MEM_PRIVATE)
-        handle->probe = (uint64_t)(uintptr_t)&tern_link_probe;
-    if (st == TERN_OK)
-        st = expose_own(region, handle);
-    if ((st = exchange(m, &mine, st)) < 0)
+    return tern_link_region_of(tern_job.boot.rank, ++made);
+}
+
+struct tern_mem_handle tern_core_making_handle(const struct tern_region *region, uint64_t size, uint64_t reserve)
+{
+    struct tern_mem_handle handle = { .region = region->name,
+                                      .addr = (uint64_t)(uintptr_t)region->own.addr,
+                                      .size = size,
+                                      .reserve = reserve,
+                                      .offset = region->own.space.offset + region->own.before,
+                                      .device = region->own.device,
+                                      .inode = region->own.inode,
+                                      .mem_kind = region->own.mem_kind,
+                                      .pid = atomic_load(&tern_core_job_slot(tern_job.boot.rank)->pid) };
+
+    if (handle.mem_kind == TERN_MEM_PRIVATE)
+        handle.probe = (uint64_t)(uintptr_t)&tern_link_probe;
+    return handle;
+}
+
+/* The region is published before the all-gather that follows attach, because a rank that leaves that all-gather earlier
+ * may send us a message that refers to the region. */
+tern_status tern_core_making_join(struct tern_making *m, const struct tern_mem_handle *handle, tern_status st)
+{
+    struct tern_region    *region = m->region;
+    struct tern_making_say mine = { 0 };
+
+    if (st == TERN_OK) {
+        mine.handle = *handle;
+        mine.handle.region = region->name = tern_core_region_new_name();
+        st = tern_core_making_expose(&mine.handle);
+    }
+    if ((st = tern_core_making_exchange(m, &mine, st)) < 0)
         return st;
     region->id = m->said[0].handle.region;
     if ((st = attach_all(m)) == TERN_OK)
         publish(region);
-    st = exchange(m, &mine, st);
+    st = tern_core_making_exchange(m, &mine, st);
     if (st < 0 || region->own.mem_kind != TERN_MEM_PRIVATE)
         return st;
-    return exchange(m, &mine, serve_if_needed());
+    return tern_core_making_exchange(m, &mine, serve_if_needed());
 }
 
-static tern_status making_begin(struct making *m, struct tern_ctx *ctx, const char *what, tern_status checked)
+tern_status tern_core_making_begin(struct tern_making *m, struct tern_ctx *ctx, enum tern_collective call,
+                                   tern_status checked)
 {
-    *m = (struct making){ .team = ctx->team, .deadline = tern_core_ctx_deadline(ctx), .what = what };
+    *m = (struct tern_making){ .team = ctx->team,
+                               .deadline = tern_core_ctx_deadline(ctx),
+                               .what = tern_core_collective_name(call),
+                               .call = call };
     m->said = m->team->scratch;
     if (checked < 0)
         return checked;
@@ -319,7 +368,7 @@ static tern_status making_begin(struct making *m, struct tern_ctx *ctx, const ch
 }
 
 /* Say how large the region is, and by which paths its parts are reached. */
-static void tell_made(const struct making *m)
+static void tell_made(const struct tern_making *m)
 {
     char   paths[256] = "";
     size_t used = 0;
@@ -336,7 +385,7 @@ static void tell_made(const struct making *m)
                   m->region->part[tern_job.boot.rank].size, paths);
 }
 
-static tern_status making_end(struct making *m, tern_status st, struct tern_region **out)
+tern_status tern_core_making_end(struct tern_making *m, tern_status st, struct tern_region **out)
 {
     if (st == TERN_OK) {
         tell_made(m);
@@ -348,35 +397,44 @@ static tern_status making_end(struct making *m, tern_status st, struct tern_regi
     return st;
 }
 
-tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const tern_region_opts *opts, const char *what,
-                                   tern_status checked, struct tern_region **out)
+tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const tern_region_opts *opts,
+                                   enum tern_collective call, tern_status checked, struct tern_region **out)
 {
-    struct making m;
-    uint32_t      place = TERN_MEM_ARENA;
-    char          name[4096];
-    tern_status   st = making_begin(&m, ctx, what, checked);
+    struct tern_memory_request request = { .opts = opts,
+                                           .size = size,
+                                           .reserve = opts->reserve > size ? opts->reserve : size };
+    struct tern_mem_handle     handle;
+    struct tern_making         m;
+    uint32_t                   place = TERN_MEM_ARENA;
+    char                       name[4096];
+    tern_status                st = tern_core_making_begin(&m, ctx, call, checked);
 
     m.path = opts->memory == TERN_MEMORY_FILE ? opts->path : NULL;
-    st = agree(&m, size, opts, &place, st);
+    st = agree(&m, &request, &place, st);
     if (st == TERN_OK) {
         file_name(&m, m.team->rank, name, sizeof(name));
-        st = tern_core_memory_make(place, size, name, &m.region->own);
-        st = join_parts(&m, size, st);
+        if (request.reserve > 0)
+            st = tern_core_memory_make(place, &request, name, &m.region->own);
+        handle = tern_core_making_handle(m.region, size, request.reserve);
+        st = tern_core_making_join(&m, &handle, st);
         if (st < 0)
             tern_core_memory_undo(&m.region->own, name); /* another rank failed */
     }
-    return making_end(&m, st, out);
+    return tern_core_making_end(&m, st, out);
 }
 
 tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t len, tern_status checked,
                                       struct tern_region **out)
 {
-    struct making m;
-    tern_status   st = making_begin(&m, ctx, "tern_region_register", checked);
+    struct tern_making     m;
+    struct tern_mem_handle handle = { 0 };
+    tern_status            st = tern_core_making_begin(&m, ctx, TERN_COLLECTIVE_REGION_REGISTER, checked);
 
-    if (st == TERN_OK)
+    if (st == TERN_OK) {
         m.region->own = tern_core_memory_own(addr);
-    return making_end(&m, join_parts(&m, len, st), out);
+        handle = tern_core_making_handle(m.region, len, len);
+    }
+    return tern_core_making_end(&m, tern_core_making_join(&m, &handle, st), out);
 }
 
 /* Free the memory of dead ranks: the first live rank on their node does that for them. */
@@ -391,15 +449,19 @@ static void free_dead_parts(const struct tern_region *region)
             return;
     }
     for (int i = 0; i < team->size; i++) {
-        const struct tern_link_part *part = &region->part[tern_core_team_world(team, i)];
-        int                          file = part->mem_kind == TERN_MEM_HUGE ? tern_job.boot.huge : tern_job.boot.arena;
+        int                          world = tern_core_team_world(team, i);
+        const struct tern_link_part *part =
+            region->dynamic ? tern_core_dynamic_table(region, world) : &region->part[world];
+        int file = part->mem_kind == TERN_MEM_HUGE ? tern_job.boot.huge : tern_job.boot.arena;
 
-        if (part->size > 0 && tern_core_job_lost(part->rank) && tern_boot_same_node(&tern_job.boot, part->rank) &&
-            (part->mem_kind == TERN_MEM_ARENA || part->mem_kind == TERN_MEM_HUGE))
-            tern_boot_space_give(
-                &(struct tern_space){ .file = file,
-                                      .offset = part->offset,
-                                      .bytes = tern_base_round_up(part->size, tern_boot_space_unit(file)) });
+        if (part->reserve > 0 && tern_core_job_lost(part->rank) && tern_boot_same_node(&tern_job.boot, part->rank) &&
+            (part->mem_kind == TERN_MEM_ARENA || part->mem_kind == TERN_MEM_HUGE)) {
+            uint64_t unit = tern_boot_space_unit(file), before = part->offset % unit;
+
+            tern_boot_space_give(&(struct tern_space){ .file = file,
+                                                       .offset = part->offset - before,
+                                                       .bytes = tern_base_round_up(before + part->reserve, unit) });
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 #include <tern/region.h>
 
 #include "base/retired.h"
+#include "core/collective.h"
 #include "core/context.h"
 #include "core/memory.h"
 #include "link/link.h"
@@ -23,24 +24,37 @@ struct tern_region {
     uint64_t                  id;   /* equal on all ranks of the team */
     uint64_t                  name; /* name of this rank's own part, for the links; 0: it has none yet */
     struct tern_own_memory    own;
-    struct tern_region_owned *owned;  /* an object that is freed with the region; NULL: none */
-    uint32_t                  number; /* of the struct, unique in the process; 0 is not used */
-    struct tern_list          node;   /* on the job's list, or on the list of freed regions */
+    struct tern_dynamic      *dynamic; /* of a region to which ranks attach memory; NULL: the parts are fixed */
+    struct tern_region_owned *owned;   /* an object that is freed with the region; NULL: none */
+    uint32_t                  number;  /* of the struct, unique in the process; 0 is not used */
+    struct tern_list          node;    /* on the job's list, or on the list of freed regions */
     /* Placed in the same allocation, so that an inlined call need not load a pointer first. [ranks of the job] */
     _Alignas(TERN_REGION_PARTS) struct tern_part fast[];
 };
 _Static_assert(offsetof(struct tern_region, fast) == TERN_REGION_PARTS,
                "the public header knows the offset of the parts");
 
-/* Create and free a region. Collective, on a claimed team. what is the name of the public call, with which error texts
+/* Create and free a region. Collective, on a claimed team. call or what names the public call, with which error texts
  * begin. checked is TERN_OK, or the error in this rank's arguments: it is sent to all members, so that none waits for
  * this rank in vain. free returns TERN_ERR_STATE, and changes nothing, if operations of this rank on the region are
  * outstanding. The struct of a freed region stays valid for a while (base/retired.h). */
-tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const tern_region_opts *opts, const char *what,
-                                   tern_status checked, struct tern_region **out);
+tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const tern_region_opts *opts,
+                                   enum tern_collective call, tern_status checked, struct tern_region **out);
 tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t len, tern_status checked,
                                       struct tern_region **out);
+tern_status tern_core_region_adopt(struct tern_ctx *ctx, void *addr, uint64_t len, tern_status checked,
+                                   struct tern_region **out);
+/* Let the parts grow, this rank's to size bytes. Collective, on a claimed team. An error leaves the region unchanged.
+ * */
+tern_status tern_core_region_grow(struct tern_region *region, uint64_t size);
 tern_status tern_core_region_free(struct tern_region *region, const char *what);
+
+/* Describe a rank's memory by its handle, as a part that no link has attached yet. */
+struct tern_link_part tern_core_region_part(const struct tern_region *region, int world,
+                                            const struct tern_mem_handle *handle);
+
+/* Return a new name for memory of this rank that the links expose. */
+uint64_t tern_core_region_new_name(void);
 
 /* Free the region without synchronization; the job has ended. */
 void tern_core_region_release(struct tern_region *region);

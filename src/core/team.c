@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/collective.h"
 #include "core/context.h"
 #include "core/group_bruck.h"
 #include "core/group_segment.h"
@@ -21,6 +22,15 @@ static bool reaches_all(unsigned link, const struct tern_link_group *as)
     return true;
 }
 
+/* Return the link that provides the group of the members, because it reaches all of them; -1: no link does. */
+static int group_link(const struct tern_link_group *as)
+{
+    for (unsigned i = 0; i < tern_job.links; i++)
+        if (tern_job.ops[i]->group && reaches_all(i, as))
+            return (int)i;
+    return -1;
+}
+
 /* Open a group for the members that as describes; the data that as points to must outlive the group. A link that
  * reaches all members provides the group, if the link has groups at all. If no link does, because the members are on
  * several nodes, the core creates the group: by messages, over whatever link carries them, or in the boot segment if
@@ -28,25 +38,66 @@ static bool reaches_all(unsigned link, const struct tern_link_group *as)
 static tern_status group_open(const struct tern_link_group *as, struct tern_link_group **out)
 {
     bool                         apart = as->id == 0 && tern_core_group_apart != 0;
+    int                          link = apart ? -1 : group_link(as);
     const struct tern_group_ops *ops;
 
-    for (unsigned i = 0; i < tern_job.links && !apart; i++)
-        if (tern_job.ops[i]->group && reaches_all(i, as))
-            return tern_job.ops[i]->group->open(tern_job.link[i], as, out);
-    if (as->id != 0) /* a rank has one entry in the boot segment, for the world */
-        return tern_base_fail(TERN_ERR_BOOT, "no link of this library reaches all %u ranks of a team", as->size);
+    if (link >= 0)
+        return tern_job.ops[link]->group->open(tern_job.link[link], as, out);
     ops = tern_job.boot.segment->contributions ? &tern_core_segment_group : &tern_core_bruck_group;
     return ops->open(NULL, as, out);
 }
 
-tern_status tern_core_team_open(struct tern_team *team, uint32_t id, int32_t *members, int size, int rank)
+uint64_t tern_core_team_space(const int32_t *members, int size)
 {
-    struct tern_link_group as = { .id = id, .size = (uint32_t)size, .me = (uint32_t)rank, .world_rank = members };
+    struct tern_link_group as = { .size = (uint32_t)size, .world_rank = members };
+    int                    link = group_link(&as);
+
+    return link >= 0 ? tern_job.ops[link]->group->space(as.size) : 0;
+}
+
+void tern_core_team_map_fill(struct tern_team_map *map, const int32_t *members, int size)
+{
+    atomic_init(&map->users, 1);
+    for (int i = 0; i < tern_job.boot.ranks; i++)
+        map->rank[i] = -1;
+    for (int i = 0; i < size; i++) {
+        map->rank[tern_job.boot.ranks + i] = members[i];
+        map->rank[members[i]] = i;
+    }
+}
+
+struct tern_team_map *tern_core_team_map(const int32_t *members, int size)
+{
+    size_t                ranks = (size_t)tern_job.boot.ranks;
+    struct tern_team_map *map = malloc(sizeof(*map) + (ranks + (size_t)size) * sizeof(map->rank[0]));
+
+    if (map)
+        tern_core_team_map_fill(map, members, size);
+    return map;
+}
+
+static void map_drop(struct tern_team_map *map)
+{
+    /* acq_rel: the uses of the tables before they are freed. Pairs with itself. */
+    if (map && atomic_fetch_sub_explicit(&map->users, 1, memory_order_acq_rel) == 1)
+        free(map);
+}
+
+tern_status tern_core_team_open(struct tern_team *team, uint32_t id, struct tern_team_map *map, int size, int rank,
+                                uint64_t space)
+{
+    struct tern_link_group as = { .id = id, .size = (uint32_t)size, .me = (uint32_t)rank, .space = space };
     tern_status            st;
 
     *team = (struct tern_team){
-        .size = size, .rank = rank, .world_rank = members, .scratch = malloc((size_t)size * TERN_TEAM_SCRATCH)
+        .size = size, .rank = rank, .id = id, .map = map, .scratch = malloc((size_t)size * TERN_TEAM_SCRATCH)
     };
+    tern_base_list_init(&team->node);
+    if (map) {
+        team->team_rank = map->rank;
+        team->world_rank = map->rank + tern_job.boot.ranks;
+        as.world_rank = team->world_rank;
+    }
     if (team->scratch)
         st = group_open(&as, &team->group);
     else
@@ -56,11 +107,20 @@ tern_status tern_core_team_open(struct tern_team *team, uint32_t id, int32_t *me
     return st;
 }
 
-struct tern_team *tern_core_team_numbered(unsigned number)
+struct tern_team_name tern_core_team_name(const struct tern_team *team)
 {
-    return number == tern_job.world.group->id  ? &tern_job.world
-           : number == tern_job.node.group->id ? &tern_job.node
-                                               : NULL;
+    struct tern_team_name name;
+
+    if (team == &tern_job.world)
+        snprintf(name.text, sizeof(name.text), "the team of all %d ranks", team->size);
+    else if (team == &tern_job.node)
+        snprintf(name.text, sizeof(name.text), "the team of the node, %d ranks", team->size);
+    else if (team == &tern_job.self)
+        snprintf(name.text, sizeof(name.text), "the team of this rank");
+    else
+        snprintf(name.text, sizeof(name.text), "team %u.%u of %d ranks", (team->id - TERN_TEAM_FIRST) >> 16,
+                 (team->id - TERN_TEAM_FIRST) & 0xffff, team->size);
+    return name;
 }
 
 int tern_core_team_locals(const struct tern_team *team)
@@ -104,15 +164,15 @@ void tern_core_team_close(struct tern_team *team)
     if (team->group)
         team->group->ops->close(team->group);
     free(team->scratch);
-    free(team->world_rank);
+    map_drop(team->map);
     *team = (struct tern_team){ 0 };
+    tern_base_list_init(&team->node);
 }
 
 tern_status tern_core_team_claim(struct tern_team *team, struct tern_ctx *ctx, const char *what)
 {
     if (tern_core_in_handler())
-        return tern_base_fail(TERN_ERR_STATE, "%s: a handler of an active message must not make collective calls",
-                              what);
+        return tern_base_fail(TERN_ERR_STATE, "%s: %s must not make collective calls", what, tern_core_handler_kind());
     /* acquire: what the previous owner of the team left in it. Pairs with the release below. */
     if (atomic_exchange_explicit(&team->busy, true, memory_order_acquire))
         return tern_base_fail(TERN_ERR_STATE,
@@ -129,8 +189,7 @@ void tern_core_team_release(struct tern_team *team)
     atomic_store_explicit(&team->busy, false, memory_order_release);
 }
 
-/* Return a member that is known to be dead, or -1. */
-static int lost_member(const struct tern_team *team)
+int tern_core_team_lost(const struct tern_team *team)
 {
     if (atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) == 0)
         return -1;
@@ -142,10 +201,16 @@ static int lost_member(const struct tern_team *team)
 
 static tern_status member_gone(const struct tern_team *team, const char *what)
 {
-    return tern_base_fail(TERN_ERR_PEER, "%s: rank %d of the team is gone", what, lost_member(team));
+    int member = tern_core_team_lost(team);
+
+    return tern_base_fail(TERN_ERR_PEER,
+                          "%s: rank %d of the team is gone (rank %d of the job; %s); call tern_team_survivors to go on "
+                          "with the others",
+                          what, member, member < 0 ? -1 : tern_core_team_world(team, member),
+                          tern_core_team_name(team).text);
 }
 
-static void progress(const struct tern_team *team)
+void tern_core_team_progress(const struct tern_team *team)
 {
     if (team->ctx) {
         tern_core_ctx_progress(team->ctx);
@@ -158,44 +223,46 @@ static void progress(const struct tern_team *team)
 /* A contribution: the arguments of the member, then a fragment of its bytes. */
 struct contribution {
     uint64_t      len;
-    uint32_t      number;   /* number of the barrier that it belongs to */
-    char          what[28]; /* name of the collective call */
-    unsigned char piece[TERN_LINK_CONTRIBUTION - 40];
+    uint32_t      number; /* number of the barrier that it belongs to */
+    uint32_t      call;   /* enum tern_collective */
+    unsigned char piece[TERN_LINK_CONTRIBUTION - 16];
 };
 _Static_assert(sizeof(struct contribution) == TERN_LINK_CONTRIBUTION, "a contribution fills its slot");
 
 /* ---- what other members do ---- */
 
-static tern_status different_calls(const char *what, int member, const char *other)
+const char *tern_core_collective_name(uint32_t call)
+{
+#define AS_NAME(name, text) [TERN_COLLECTIVE_##name] = text,
+    static const char *const names[] = { TERN_COLLECTIVES(AS_NAME) };
+#undef AS_NAME
+
+    return call < TERN_COLLECTIVE_COUNT ? names[call] : "an unknown collective call";
+}
+
+static tern_status different_calls(const char *what, int member, uint32_t other)
 {
     return tern_base_fail(TERN_ERR_ARG,
-                          "%s: rank %d called %.28s at the same time; all ranks of a team make the same collective "
+                          "%s: rank %d called %s at the same time; all ranks of a team make the same collective "
                           "calls in the same order",
-                          what, member, other);
+                          what, member, tern_core_collective_name(other));
 }
 
 void tern_core_team_describe(const struct tern_team *team, int member, char *text, size_t size)
 {
-    const struct contribution *theirs = NULL;
-    const void                *bytes = NULL;
-    const char                *name = NULL;
-    int                        world = tern_core_team_world(team, member);
+    uint32_t               call = TERN_COLLECTIVE_BARRIER;
+    int                    world = tern_core_team_world(team, member);
+    enum tern_member_doing doing = team->group->ops->doing(team->group, (uint32_t)member, &call);
 
-    switch (team->group->ops->doing(team->group, (uint32_t)member, &bytes)) {
-    case TERN_MEMBER_IN_BARRIER: name = "tern_barrier"; break;
-    case TERN_MEMBER_IN_DEPARTURE: name = "tern_region_free"; break;
-    case TERN_MEMBER_IN_GATHER:
-        theirs = bytes;
-        name = theirs ? theirs->what : "another collective call, which is not tern_barrier";
-        break;
-    default: break;
-    }
+    if (doing == TERN_MEMBER_IN_DEPARTURE)
+        call = TERN_COLLECTIVE_REGION_FREE;
     if (atomic_load_explicit(&tern_core_job_slot(world)->life, memory_order_relaxed) >= TERN_LIFE_LEAVING)
-        name = "tern_finalize";
-    if (name)
-        snprintf(text, size, "; rank %d is in %.60s", member, name);
-    else
+        call = TERN_COLLECTIVE_FINALIZE;
+    else if (doing == TERN_MEMBER_ELSEWHERE) {
         text[0] = '\0';
+        return;
+    }
+    snprintf(text, size, "; rank %d is in %s", member, tern_core_collective_name(call));
 }
 
 /* ---- the barrier ---- */
@@ -209,7 +276,7 @@ struct barrier_wait {
  * the barrier, so that all live members see the same outcome. */
 static int missing_member(const struct tern_team *team)
 {
-    for (int i = lost_member(team); i >= 0 && i < team->size; i++)
+    for (int i = tern_core_team_lost(team); i >= 0 && i < team->size; i++)
         if (tern_core_job_lost(tern_core_team_world(team, i)) &&
             !team->group->ops->has_arrived(team->group, (uint32_t)i))
             return i;
@@ -222,7 +289,7 @@ static tern_status barrier_poll(void *arg)
 
     if (m->team->group->ops->arrived(m->team->group))
         return TERN_OK;
-    progress(m->team);
+    tern_core_team_progress(m->team);
     if (m->team->group->ops->arrived(m->team->group)) /* by a message, for which no bell rings any more */
         return TERN_OK;
     return missing_member(m->team) < 0 ? TERN_PENDING : member_gone(m->team, m->what);
@@ -283,7 +350,7 @@ static __attribute__((cold, noinline)) tern_status others_gathered(struct tern_t
         const struct contribution *theirs = team->group->ops->contribution(team->group, (uint32_t)i);
 
         if (theirs && theirs->number == team->meetings)
-            return different_calls(what, i, theirs->what);
+            return different_calls(what, i, theirs->call);
     }
     return tern_base_fail(TERN_ERR_ARG, "%s: another rank made another collective call at the same time", what);
 }
@@ -313,7 +380,7 @@ static int staying_member(struct parting *p)
         int world = tern_core_team_world(team, i);
 
         if (team->group->ops->departed(team->group, (uint32_t)i, &object))
-            p->other = object != team->leaving ? i : p->other;
+            p->other = object != 0 && object != team->leaving ? i : p->other;
         else if (!tern_core_job_lost(world) &&
                  /* acquire: the member's use of the object before it left. Pairs with the release in core/job.c. */
                  atomic_load_explicit(&tern_core_job_slot(world)->life, memory_order_acquire) < TERN_LIFE_LEAVING)
@@ -326,7 +393,8 @@ static tern_status parting_poll(void *arg)
 {
     struct parting *p = arg;
 
-    progress(p->team); /* a member may be blocked by messages that it sends to us */
+    tern_core_team_progress(p->team); /* a member may be blocked by messages that it sends to us */
+    p->team->group->ops->advance(p->team->group);
     return staying_member(p) >= 0 ? TERN_PENDING : TERN_OK;
 }
 
@@ -342,6 +410,13 @@ static void parting_describe(void *arg, char *text, size_t size)
     snprintf(text, size, "%s waits for rank %d of %d, which has not called it%s", p->what, late, p->team->size, doing);
 }
 
+void tern_core_team_leave(struct tern_team *team, uint64_t object)
+{
+    if (team->leaving == 0)
+        team->group->ops->depart(team->group, object);
+    team->leaving = object;
+}
+
 tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_deadline deadline, const char *what)
 {
     struct parting   p = { team, what, -1 };
@@ -353,34 +428,32 @@ tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_de
                               "%s: a call for another object timed out and is not over; call it again for "
                               "that one first",
                               what);
-    if (team->leaving == 0)
-        team->group->ops->depart(team->group, object);
-    team->leaving = object;
+    tern_core_team_leave(team, object);
     if ((st = tern_core_wait(&wait)) < 0)
         return st;
     team->leaving = 0;
     if (p.other >= 0)
         return tern_base_fail(TERN_ERR_ARG,
-                              "%s: rank %d passed another object; all ranks of a team free regions in the "
-                              "same order",
-                              what, p.other);
+                              "%s: rank %d of %s passed another object; all ranks of a team free regions, and the team "
+                              "itself, in the same order",
+                              what, p.other, tern_core_team_name(team).text);
     return TERN_OK;
 }
 
 static tern_status check_contribution(const struct tern_team *team, int member, const struct contribution *mine)
 {
+    const char                *what = tern_core_collective_name(mine->call);
     const struct contribution *theirs = team->group->ops->contribution(team->group, (uint32_t)member);
 
     if (!theirs || theirs->number != mine->number)
-        return different_calls(mine->what, member, "tern_barrier");
-    if (strncmp(theirs->what, mine->what, sizeof(theirs->what)) != 0)
-        return different_calls(mine->what, member, theirs->what);
+        return different_calls(what, member, TERN_COLLECTIVE_BARRIER);
+    if (theirs->call != mine->call)
+        return different_calls(what, member, theirs->call);
     if (theirs->len != mine->len)
         return tern_base_fail(TERN_ERR_ARG,
                               "%s: rank %d passed a length of %llu bytes, rank %d one of %llu; all ranks "
                               "pass the same",
-                              mine->what, member, (unsigned long long)theirs->len, team->rank,
-                              (unsigned long long)mine->len);
+                              what, member, (unsigned long long)theirs->len, team->rank, (unsigned long long)mine->len);
     return TERN_OK;
 }
 
@@ -392,8 +465,11 @@ static tern_status gather_fragment(struct tern_team *team, struct contribution *
     tern_status                  st;
 
     mine->number = team->meetings + 1;
+    team->group->call = mine->call;
     ops->contribute(team->group, mine, offsetof(struct contribution, piece) + n);
-    if ((st = meet(team, deadline, mine->what)) < 0)
+    st = meet(team, deadline, tern_core_collective_name(mine->call));
+    team->group->call = TERN_COLLECTIVE_BARRIER;
+    if (st < 0)
         return st;
     team->group->mixed = false; /* the check of the contributions tells more */
     for (int i = 0; i < team->size && st == TERN_OK; i++)
@@ -408,10 +484,11 @@ static tern_status gather_fragment(struct tern_team *team, struct contribution *
 }
 
 tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_t len, void *all,
-                                  tern_deadline deadline, const char *what)
+                                  tern_deadline deadline, enum tern_collective call)
 {
-    struct contribution mine = { .len = len };
-    size_t              at = 0;
+    struct contribution mine = { .len = len, .call = (uint32_t)call };
+    const char         *what = tern_core_collective_name(mine.call);
+    size_t              at = 0, longest = team->group->longest - offsetof(struct contribution, piece);
     tern_status         st;
 
     if (team->gone)
@@ -421,9 +498,8 @@ tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_
                               "%s: a tern_barrier on the team timed out and is not over; call it again "
                               "first",
                               what);
-    snprintf(mine.what, sizeof(mine.what), "%s", what);
     do {
-        size_t n = len - at < sizeof(mine.piece) ? len - at : sizeof(mine.piece);
+        size_t n = len - at < longest ? len - at : longest;
         if (n > 0)
             memcpy(mine.piece, (const unsigned char *)src + at, n);
         st = gather_fragment(team, &mine, all, at, n, deadline);

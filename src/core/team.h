@@ -5,14 +5,33 @@
 #include <tern/job.h>
 #include <tern/team.h>
 
+#include "core/collective.h"
 #include "link/link.h"
 
 #define TERN_TEAM_SCRATCH 440 /* bytes per member */
 
+#define TERN_TEAM_NODE 1u  /* ids of the teams that every job has; the world's is 0 */
+#define TERN_TEAM_SELF 2u  /* this rank alone */
+#define TERN_TEAM_FIRST 8u /* the lowest id of a team that the program creates */
+
+/* The tables that translate ranks. Duplicates of a team share them. */
+struct tern_team_map {
+    _Atomic uint32_t users;
+    int32_t          rank[]; /* [ranks of the job] ranks in the team, -1: not a member; then [size] ranks in the job */
+};
+
 struct tern_team {
     int                     size, rank;
     int32_t                *world_rank; /* [size] ranks in the job; NULL: equal to the ranks in the team */
+    const int32_t          *team_rank;  /* [ranks of the job] ranks in the team, or -1; NULL: as above */
+    struct tern_team_map   *map;        /* the memory of both tables; NULL: there are none */
     struct tern_link_group *group;
+    uint32_t                id;
+    struct tern_team       *chain;   /* next team in the table of teams */
+    struct tern_list        node;    /* on the list of created teams, or of freed ones */
+    bool                    freed;   /* the program has freed it */
+    _Atomic uint32_t        clients; /* number of clients of active messages (op/am/client.h) */
+    bool                    asking;  /* a tern_team_survivors timed out after this rank had asked */
     void                   *scratch; /* TERN_TEAM_SCRATCH bytes per member, for the current collective call */
     _Atomic bool            busy;    /* a thread is in a collective call */
     struct tern_ctx        *ctx;     /* context of that call; NULL: none */
@@ -33,21 +52,34 @@ static inline int tern_core_team_world(const struct tern_team *team, int rank)
 /* Return the rank in the team of a rank of the job; -1: it is not a member. */
 static inline int tern_core_team_rank(const struct tern_team *team, int world)
 {
-    if (TERN_LIKELY(!team->world_rank) || world < 0)
-        return world;
-    for (int rank = 0; rank < team->size; rank++)
-        if (team->world_rank[rank] == world)
-            return rank;
-    return -1;
+    return TERN_LIKELY(!team->team_rank) || world < 0 ? world : team->team_rank[world];
 }
 
-/* Return the team with the given number, which is its id; NULL: there is none. */
-struct tern_team *tern_core_team_numbered(unsigned number);
+/* Write what error texts call the team: "the team of all 4 ranks", or "team 3.1 of 4 ranks". */
+struct tern_team_name {
+    char text[48];
+};
+struct tern_team_name tern_core_team_name(const struct tern_team *team);
 
-/* Create a team with the given id, of all ranks of the job (members is NULL) or of the members. The team takes
- * ownership of members, which must be allocated. On an error nothing is left allocated. */
-tern_status tern_core_team_open(struct tern_team *team, uint32_t id, int32_t *members, int size, int rank);
+/* Return the team with the given id; NULL: this rank has none. For the delivering thread, which may use the team until
+ * the delivery ends, and for threads that know that the team exists. */
+struct tern_team *tern_core_team_numbered(uint32_t id);
+
+/* Create the tables for a list of ranks of the job. Returns NULL if there is no memory. */
+struct tern_team_map *tern_core_team_map(const int32_t *members, int size);
+
+/* Fill tables whose memory the caller has allocated. */
+void tern_core_team_map_fill(struct tern_team_map *map, const int32_t *members, int size);
+
+/* Create a team with the given id: of all ranks of the job, in order (map is NULL), or of the members in the map, of
+ * which the team takes ownership. space is the memory that the members share, or 0. On an error nothing is left
+ * allocated. */
+tern_status tern_core_team_open(struct tern_team *team, uint32_t id, struct tern_team_map *map, int size, int rank,
+                                uint64_t space);
 void        tern_core_team_close(struct tern_team *team);
+
+/* Return how many bytes of the arena the members of a team must share: see struct tern_group_ops. */
+uint64_t tern_core_team_space(const int32_t *members, int size);
 
 /* Return the number of members on this node. */
 int tern_core_team_locals(const struct tern_team *team);
@@ -59,16 +91,22 @@ int tern_core_team_locals(const struct tern_team *team);
 bool tern_core_team_deserted(const struct tern_team *team, int source);
 bool tern_core_team_has_sent(const struct tern_team *team, int source, unsigned channel);
 
+/* Return a member that is known to be dead, or -1. */
+int tern_core_team_lost(const struct tern_team *team);
+
+/* Advance the outstanding operations of the context of the collective call, and deliver messages. */
+void tern_core_team_progress(const struct tern_team *team);
+
 /* Claim the team for a collective call. Returns TERN_ERR_STATE if another thread has claimed it. Undone by release.
  * While the call waits, it also advances the outstanding operations of ctx, because other members may wait for them
  * before they make the call. ctx may be NULL. */
 tern_status tern_core_team_claim(struct tern_team *team, struct tern_ctx *ctx, const char *what);
 void        tern_core_team_release(struct tern_team *team);
 
-/* The collectives, on a claimed team. what names the public call in reports. */
+/* The collectives, on a claimed team. what and call name the public call in reports. */
 tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadline, const char *what);
 tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_t len, void *all,
-                                  tern_deadline deadline, const char *what);
+                                  tern_deadline deadline, enum tern_collective call);
 
 /* Write which collective call a member, which this rank waits for, makes instead: "; rank 1 is in tern_finalize".
  * Writes "" if that is not known. */
@@ -78,3 +116,6 @@ void tern_core_team_describe(const struct tern_team *team, int member, char *tex
  * it any more. A call that timed out may be repeated. Does not use a barrier, so that it works after deaths and
  * timeouts. */
 tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_deadline deadline, const char *what);
+
+/* Depart from an object without waiting for the other members. */
+void tern_core_team_leave(struct tern_team *team, uint64_t object);

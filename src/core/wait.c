@@ -3,7 +3,7 @@
  * With a core for each rank, a wait spins for TERN_SPIN microseconds, because a sleep costs more than most waits last.
  * With fewer cores than ranks, a wait polls a few times and yields, because the peer that it waits for needs the core;
  * but it does not yield while polls deliver messages, because more messages may have arrived already. A wait yields
- * many times before it sleeps, which is faster by measurement (docs/benchmarks.md), probably because a core on which
+ * many times before it sleeps, which is faster by measurement (docs/measuring.md), probably because a core on which
  * all ranks sleep takes long to wake. A longer wait is usually for a computation, which has the core to itself while
  * the other ranks sleep. A rank sleeps on its bell; peers ring the bell when they have sent something. A rank that was
  * woken spins again: the puts of peers arrive without involving the core, and each would otherwise cost a wake-up. */
@@ -20,17 +20,22 @@
 #include "base/options.h"
 #include "base/wake_request.h"
 #include "boot/bell.h"
+#include "boot/exit.h"
+#include "core/idle_hook.h"
 #include "core/job.h"
 #include "core/links.h"
 #include "core/message.h"
+#include "core/shared.h"
 
 #define FIRST_POLLS 256       /* polls before the clock is read for the first time */
 #define FIRST_POLLS_CROWDED 2 /* such polls, if the peer may need this core */
 #define POLLS_PER_CLOCK 64
-#define LONGEST_SPIN 16          /* times TERN_SPIN */
-#define GIVE_WAY 50000           /* ns of spinning after which the thread yields the core once */
-#define FIRST_YIELDS 4           /* however long they take */
-#define LONGEST_YIELDING 1000000 /* ns after spinning in which the rest of the yields are made */
+#define LONGEST_SPIN 16                /* times TERN_SPIN */
+#define GIVE_WAY 50000                 /* ns of spinning after which the thread yields the core once */
+#define FIRST_YIELDS 4                 /* however long they take */
+#define LONGEST_NAP 50000              /* ns of sleep in a wait for memory whose writers may not wake this rank */
+#define LONGEST_NAP_WITH_HOOKS 1000000 /* ns of sleep while there are idle hooks */
+#define LONGEST_YIELDING 1000000       /* ns after spinning in which the rest of the yields are made */
 
 int64_t tern_core_wait_longest_sleep = 200000000;
 
@@ -70,18 +75,76 @@ static tern_status last_poll(const struct tern_wait *wait, const struct tern_slo
     return st;
 }
 
-/* Sleep until the bell rings, the deadline, or the next report. *rung returns whether the bell rang. */
-static tern_status sleep_until_rung(const struct tern_wait *wait, int64_t now, int64_t report_at, bool *rung)
+/* Whether every rank of this node wakes the ranks whose memory it writes: a rank whose process has not registered for
+ * membarriers may miss a sleeper. */
+static bool writers_wake(void)
+{
+    static _Atomic bool all; /* relaxed: every thread would find the same */
+
+    if (atomic_load_explicit(&all, memory_order_relaxed))
+        return true;
+    for (int rank = 0; rank < tern_job.boot.ranks; rank++)
+        if (tern_boot_same_node(&tern_job.boot, rank) &&
+            atomic_load_explicit(&tern_core_job_slot(rank)->registered, memory_order_relaxed) == 0)
+            return false;
+    atomic_store_explicit(&all, true, memory_order_relaxed);
+    return true;
+}
+
+/* Announce a thread that is going to wait for a change of memory, and return the value of the bell to sleep on. The
+ * caller must evaluate its condition before it sleeps. Nothing has to be withdrawn: the next writer resets the
+ * announcement. */
+static uint32_t announce_on_memory(struct tern_slot *slot)
+{
+    /* acquire: the load before the store of memory_waits. A writer resets memory_waits before it rings, so that a
+     * thread which sleeps on the new value must have set memory_waits after that. */
+    uint32_t seen = atomic_load_explicit(&slot->bell, memory_order_acquire);
+
+    atomic_store_explicit(&slot->memory_waits, 1, memory_order_relaxed);
+    /* The announcement before the evaluation of the condition. Pairs with the order of the write and the load of
+     * memory_waits in tern_boot_written(). */
+    atomic_thread_fence(memory_order_seq_cst);
+    tern_base_membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
+    return seen;
+}
+
+/* How long a thread may sleep on the bell. */
+static int64_t longest_sleep(const struct tern_wait *wait, const struct tern_wait_state *s)
+{
+    int64_t until = wait->deadline < s->report_at ? wait->deadline : s->report_at;
+    int64_t left = until > s->now ? until - s->now : 0; /* a deadline may be negative */
+    int64_t most = left < tern_core_wait_longest_sleep ? left : tern_core_wait_longest_sleep;
+    int64_t nap = wait->nap;
+
+    if (wait->on_memory && (nap == 0 || nap > LONGEST_NAP) && !writers_wake())
+        nap = LONGEST_NAP;
+    if (tern_core_has_idle_hooks() && most > LONGEST_NAP_WITH_HOOKS)
+        most = LONGEST_NAP_WITH_HOOKS;
+    return nap > 0 && nap < most ? nap : most;
+}
+
+/* Sleep until the bell rings, the deadline, or the next report. *rung returns whether the bell rang. If the caller
+ * evaluates the condition, this function announces the sleep when it is called for the first time, and sleeps when it
+ * is called again. */
+static tern_status sleep_until_rung(const struct tern_wait *wait, struct tern_wait_state *s, bool *rung)
 {
     struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
-    uint32_t          seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
+    uint32_t          seen = s->seen;
+    int64_t           ns = longest_sleep(wait, s);
+    tern_status       st;
     bool              again;
-    tern_status       st = last_poll(wait, slot, &again);
-    int64_t           until = wait->deadline < report_at ? wait->deadline : report_at;
-    int64_t           left = until > now ? until - now : 0; /* a deadline may be negative */
-    int64_t           ns = left < tern_core_wait_longest_sleep ? left : tern_core_wait_longest_sleep;
 
-    if (st == TERN_PENDING && ns > 0 && !again && !tern_core_message_has_more()) {
+    if (wait->on_memory && !s->announced)
+        seen = s->seen = announce_on_memory(slot);
+    if (wait->by_caller && (s->announced = !s->announced))
+        return TERN_PENDING;
+    if (!wait->on_memory)
+        seen = atomic_load_explicit(&slot->bell, memory_order_relaxed);
+    tern_boot_bell_announce(&slot->bell, &slot->sleepers);
+    st = last_poll(wait, slot, &again);
+    /* The word ending is read after the bell: a rank that calls tern_exit sets the word before it rings. */
+    if (st == TERN_PENDING && ns > 0 && !again && !tern_boot_is_ending(tern_job.boot.segment) &&
+        !tern_core_message_has_more()) {
         int64_t most = tern_core_links_may_sleep();
         tern_boot_bell_wait(&slot->bell, seen, ns < most ? ns : most);
     }
@@ -120,67 +183,102 @@ static __attribute__((cold, noinline)) tern_status check_running(const struct te
     return tern_core_job_running(text);
 }
 
+/* Begin a wait, whose first polls have found nothing. */
+static void begin(struct tern_wait_state *s)
+{
+    int64_t now = tern_base_now(), period = (int64_t)(tern_opt.stall_report * 1e9);
+
+    *s = (struct tern_wait_state){ .start = now,
+                                   .now = now,
+                                   .idle_since = now,
+                                   .give_way_at = now,
+                                   .report_at = period > 0 ? now + period : INT64_MAX,
+                                   .spin = tern_job.spin_ns,
+                                   .delivered = tern_core_message_delivered() };
+}
+
+/* Poll once; if there is nothing, spin, yield or sleep. */
+static inline __attribute__((always_inline)) tern_status step(const struct tern_wait *wait, struct tern_wait_state *s)
+{
+    int64_t     before = s->now;
+    bool        rung = false;
+    tern_status st;
+
+    s->polls++;
+    if ((st = wait->poll(wait->arg)) != TERN_PENDING)
+        return st;
+    if (s->delivered != tern_core_message_delivered()) {
+        s->delivered = tern_core_message_delivered();
+        s->idle_since = s->now;
+        s->yields = 0;
+        if (s->polls % POLLS_PER_CLOCK != 0)
+            return TERN_PENDING; /* a poll delivers from one queue; other messages may be waiting in another queue */
+    }
+    if (s->now - s->idle_since < s->spin) {
+        tern_base_relax();
+        if (s->polls % POLLS_PER_CLOCK != 0)
+            return TERN_PENDING;
+        if (s->now >= s->give_way_at) {
+            sched_yield();
+            s->give_way_at = s->now + GIVE_WAY;
+        }
+    } else if (may_yield(s->yields, s->now - s->idle_since, s->spin)) {
+        s->yields++;
+        sched_yield();
+    } else if ((st = sleep_until_rung(wait, s, &rung)) != TERN_PENDING) {
+        return st;
+    }
+    if (TERN_UNLIKELY(tern_core_has_idle_hooks()))
+        tern_core_idle_hooks_run();
+    if (TERN_UNLIKELY(tern_boot_is_ending(tern_job.boot.segment)))
+        tern_boot_exit_follow(tern_boot_exit_code(tern_job.boot.segment), true);
+    s->now = tern_base_now();
+    if (s->now >= wait->deadline)
+        return timed_out(wait, s->start);
+    if (s->now >= s->report_at) {
+        report(wait, s->now - s->start);
+        s->report_at = s->now + (s->now - s->start); /* each report doubles the age */
+    }
+    if (rung) { /* after one message, more may arrive soon */
+        s->idle_since = s->now;
+        s->yields = 0;
+        s->spin = next_spin(s->spin, s->now - before);
+    }
+    return TERN_PENDING;
+}
+
 static __attribute__((noinline)) tern_status wait_long(const struct tern_wait *wait)
 {
-    int64_t     start = tern_base_now(), now = start, idle_since = start, give_way_at = start;
-    int64_t     period = (int64_t)(tern_opt.stall_report * 1e9);
-    int64_t     report_at = period > 0 ? start + period : INT64_MAX;
-    int64_t     spin = tern_job.spin_ns;
-    uint32_t    delivered = tern_core_message_delivered();
-    int         yields = 0;
-    tern_status st = check_running(wait);
+    struct tern_wait_state state;
+    tern_status            st = check_running(wait);
 
     if (st < 0)
         return st;
-    for (unsigned polls = 1;; polls++) {
-        int64_t before = now;
-        bool    rung = false;
-
-        if ((st = wait->poll(wait->arg)) != TERN_PENDING)
-            return st;
-        if (delivered != tern_core_message_delivered()) {
-            delivered = tern_core_message_delivered();
-            idle_since = now;
-            yields = 0;
-            if (polls % POLLS_PER_CLOCK != 0)
-                continue; /* a poll delivers from one queue; other messages may be waiting in another queue */
-        }
-        if (now - idle_since < spin) {
-            tern_base_relax();
-            if (polls % POLLS_PER_CLOCK != 0)
-                continue;
-            if (now >= give_way_at) {
-                sched_yield();
-                give_way_at = now + GIVE_WAY;
-            }
-        } else if (may_yield(yields, now - idle_since, spin)) {
-            yields++;
-            sched_yield();
-        } else if ((st = sleep_until_rung(wait, now, report_at, &rung)) != TERN_PENDING) {
-            return st;
-        }
-        now = tern_base_now();
-        if (now >= wait->deadline)
-            return timed_out(wait, start);
-        if (now >= report_at) {
-            report(wait, now - start);
-            report_at = now + (now - start); /* each report doubles the age */
-        }
-        if (rung) { /* after one message, more may arrive soon */
-            idle_since = now;
-            yields = 0;
-            spin = next_spin(spin, now - before);
-        }
-    }
+    begin(&state);
+    while ((st = step(wait, &state)) == TERN_PENDING)
+        ;
+    return st;
 }
 
-tern_status tern_core_wait(const struct tern_wait *wait)
+tern_status tern_core_wait_step(const struct tern_wait *wait, struct tern_wait_state *state)
+{
+    tern_status st;
+
+    if (tern_core_in_handler())
+        return tern_base_fail(TERN_ERR_STATE, "%s must not wait for this", tern_core_handler_kind());
+    if (state->start == 0) {
+        if ((st = check_running(wait)) < 0)
+            return st;
+        begin(state);
+    }
+    return step(wait, state);
+}
+
+static inline __attribute__((always_inline)) tern_status wait_usually(const struct tern_wait *wait)
 {
     bool        crowded = tern_job.spin_ns == 0;
     tern_status st;
 
-    if (TERN_UNLIKELY(tern_core_in_handler() && !wait->by_handler))
-        return tern_base_fail(TERN_ERR_STATE, "a handler of an active message must not wait for this");
     if (wait->deadline <= TERN_NOW) {
         if ((st = wait->poll(wait->arg)) == TERN_PENDING)
             st = check_running(wait);
@@ -188,4 +286,55 @@ tern_status tern_core_wait(const struct tern_wait *wait)
     }
     st = tern_core_spin(wait, crowded ? FIRST_POLLS_CROWDED : FIRST_POLLS, !crowded);
     return st == TERN_PENDING ? wait_long(wait) : st;
+}
+
+/* A wait that is made with the lock of a shared context. */
+struct locked_wait {
+    const struct tern_wait  *wait;
+    struct tern_shared_pause pause;
+};
+
+static tern_status locked_poll(void *arg)
+{
+    struct locked_wait *w = arg;
+    tern_status         st;
+
+    tern_core_shared_resume(w->pause);
+    st = w->wait->poll(w->wait->arg);
+    tern_core_shared_pause();
+    return st;
+}
+
+static void locked_describe(void *arg, char *text, size_t size)
+{
+    struct locked_wait *w = arg;
+
+    tern_core_shared_resume(w->pause);
+    w->wait->describe(w->wait->arg, text, size);
+    tern_core_shared_pause();
+}
+
+/* Wait in a handler, or with the lock of a shared context, which this thread then holds only while it polls. */
+static __attribute__((cold, noinline)) tern_status wait_specially(const struct tern_wait *wait)
+{
+    struct locked_wait locked = { .wait = wait };
+    struct tern_wait   unlocked = *wait;
+    tern_status        st;
+
+    if (tern_core_in_handler() && !wait->by_handler)
+        return tern_base_fail(TERN_ERR_STATE, "%s must not wait for this", tern_core_handler_kind());
+    locked.pause = tern_core_shared_pause();
+    if (!locked.pause.inner)
+        return wait_usually(wait);
+    unlocked.poll = locked_poll;
+    unlocked.describe = locked_describe;
+    unlocked.arg = &locked;
+    st = wait_usually(&unlocked);
+    tern_core_shared_resume(locked.pause);
+    return st;
+}
+
+tern_status tern_core_wait(const struct tern_wait *wait)
+{
+    return TERN_LIKELY(tern_core_message_depth == 0) ? wait_usually(wait) : wait_specially(wait);
 }

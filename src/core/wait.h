@@ -18,11 +18,26 @@ struct tern_wait {
     void         *arg;
     tern_deadline deadline;
     bool          by_handler; /* the wait needs no messages other than replies: a handler may wait */
+    bool          on_memory;  /* the wait is for memory that operations of peers change without sending a message */
+    bool          by_caller;  /* poll only makes progress: the caller evaluates the condition after each step */
+    int64_t       nap;        /* longest sleep in ns; 0: no bound */
+};
+
+/* The state of a wait between its steps. All zero: the wait has not begun. */
+struct tern_wait_state {
+    int64_t  start, now, idle_since, give_way_at, report_at, spin;
+    uint32_t polls, delivered, seen; /* seen: value of the bell when the sleep was announced */
+    int16_t  yields;
+    bool     announced; /* the next step may sleep on seen */
 };
 
 /* Wait, and return the result of poll, or TERN_ERR_TIMEOUT with a detail. With TERN_NOW, poll is called once, and
  * TERN_PENDING is returned without a detail. If another deadline has already passed, poll is called once. */
 tern_status tern_core_wait(const struct tern_wait *wait);
+
+/* Make one step of a wait whose condition the caller evaluates: poll, and spin, yield, announce a sleep, or sleep.
+ * Returns TERN_PENDING or an error. */
+tern_status tern_core_wait_step(const struct tern_wait *wait, struct tern_wait_state *state);
 
 /* Poll at most the given number of times, whatever the deadline. relax: pause after each poll, because a
  * thread that polls a cache line as fast as possible delays the writer of the line. Returns the result of the last

@@ -11,11 +11,29 @@
  * check. */
 #define CORE_WIRE_OWN 0xffffu
 #define CORE_WIRE_TEAM_SHIFT 10 /* the number of a team in the first 2 bytes of an active message: op/wire.h */
+/* The number of all teams that the program creates: their messages have one argument more, the first, which is the id
+ * of the team. */
+#define CORE_WIRE_TEAM_NAMED 62u
 #define CORE_WIRE_MARK 0xffu
 #define CORE_WIRE_MARK_AT 3
 
-/* Direction of a barrier message: see group_bruck.c. */
-enum core_direction { CORE_DIRECTION_UP, CORE_DIRECTION_ROUND, CORE_DIRECTION_DOWN };
+/* The kind of a message. UP, ROUND and DOWN are directions of a barrier message: see group_bruck.c. DEPART and PARTED
+ * concern departures: see group_part.c. The others concern the creation of a team: see team_create.c. */
+enum core_direction {
+    CORE_DIRECTION_UP,
+    CORE_DIRECTION_ROUND,
+    CORE_DIRECTION_DOWN,
+    CORE_DIRECTION_DEPART,
+    CORE_DIRECTION_PARTED,
+    CORE_TEAM_JOIN,
+    CORE_TEAM_READY,
+    CORE_TEAM_OPENED,
+    CORE_TEAM_GO,
+    CORE_TEAM_REFUSED,
+    CORE_TEAM_CALL,
+    CORE_TEAM_OBJECT,
+    CORE_TEAM_ABORT
+};
 
 /* In place of a direction: the message has no contents; its arrival makes a waiting rank poll. */
 #define CORE_DIRECTION_WAKE 0xffu
@@ -49,3 +67,27 @@ static inline size_t core_fragment_bytes(size_t len)
 {
     return sizeof(struct core_fragment) + ((len + 3) & ~(size_t)3);
 }
+
+/* A message about departures. The head is that of a group message: barrier is the number of the departure, and round
+ * the number of the sending member. */
+struct core_part_wire {
+    struct core_wire head;
+    uint64_t         object; /* DEPART: what the member gives up. PARTED: a member that gave up another object, + 1 */
+};
+_Static_assert(sizeof(struct core_part_wire) == 24, "a message about departures has no padding");
+
+/* A message about the creation of a team: see team_create.c. */
+struct core_team_wire {
+    uint16_t whose; /* CORE_WIRE_OWN */
+    uint8_t  way;   /* CORE_TEAM_JOIN ... */
+    uint8_t  mark;  /* CORE_WIRE_MARK */
+    uint32_t parent;
+    uint64_t tag;
+    uint64_t hash;    /* of the list of ranks */
+    uint32_t size;    /* of the list */
+    uint32_t attempt; /* number of the call: of the sender in JOIN, CALL and ABORT, of the receiver in replies */
+    uint32_t id;      /* READY, OPENED: of the team */
+    int32_t  status;  /* OPENED, REFUSED: tern_status */
+    uint64_t more;    /* READY: offset of the memory that the members share. Others: a rank of the job, + 1 */
+};
+_Static_assert(sizeof(struct core_team_wire) == TERN_LINK_HEAD, "a message about a team fits into the head");

@@ -18,10 +18,16 @@ struct tern_group_ops;
 /* The members of a team. The struct of an implementation begins with this one. */
 struct tern_link_group {
     const struct tern_group_ops *ops;
-    uint32_t                     id; /* 0 is the world, 1 the node */
+    uint32_t                     id; /* 0 is the world, 1 the node, 2 this rank alone; others: core/team.h */
     uint32_t                     size, me;
     const int32_t               *world_rank; /* [size] ranks in the job; NULL: equal to the members' numbers */
+    uint64_t                     space;      /* arena offset of the memory that the group asked for (space); 0: none */
+    uint32_t                     longest;    /* bytes of a contribution, at most: set by open */
     uint32_t                     departures; /* number of objects that this member has given up */
+    uint32_t                     regroups;   /* number of teams of survivors that this member has asked for */
+    /* Number of the collective call that contributes to the next barrier, for the reports of other members
+       (core/collective.h). Set by the caller of contribute and arrive, and 0, a barrier, otherwise. */
+    uint32_t                     call;
     bool mixed; /* set by arrived: some members have contributed to the barrier and others have not. The caller resets
                    it */
 };
@@ -29,8 +35,7 @@ struct tern_link_group {
 /* What a member is doing that this member is not. */
 enum tern_member_doing {
     TERN_MEMBER_ELSEWHERE,
-    TERN_MEMBER_IN_BARRIER,  /* it has entered the barrier that follows the last one of this member */
-    TERN_MEMBER_IN_GATHER,   /* the same, and it contributes to the barrier */
+    TERN_MEMBER_IN_CALL,     /* it has entered the barrier that follows the last one of this member */
     TERN_MEMBER_IN_DEPARTURE /* it has given up one object more than this member */
 };
 
@@ -49,24 +54,35 @@ struct tern_group_ops {
      * for the groups of the core. */
     tern_status (*open)(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out);
     void (*close)(struct tern_link_group *group);
+    /* Return how many bytes of the node's arena the members of a group of this size must share; 0: none. One member
+     * allocates the bytes and tells the others their offset before they open the group. Whoever closes the group last
+     * frees them. The world and the node need none. */
+    uint64_t (*space)(uint32_t size);
     /* A barrier: call arrive once, then poll arrived until it returns true. has_arrived returns whether a member has
      * arrived; if a death does not end the job, it never becomes true for a member that died before it arrived. */
     void (*arrive)(struct tern_link_group *group);
     bool (*arrived)(struct tern_link_group *group);
     bool (*has_arrived)(const struct tern_link_group *group, uint32_t member);
     /* Give up objects that all members give up in the same order: call depart once for each object; departed returns
-     * whether the member has departed as often as this one. Unlike a barrier, departing does not depend on members that
-     * have died. */
+     * whether the member has departed as often as this one, and the object (0: not known). Unlike a barrier, departing
+     * does not depend on members that have died. */
     void (*depart)(struct tern_link_group *group, uint64_t object);
     bool (*departed)(const struct tern_link_group *group, uint32_t member, uint64_t *object);
-    /* Publish a contribution of len <= TERN_LINK_CONTRIBUTION bytes, and read a member's. A barrier must separate
+    /* Send what departures need; called before departed. */
+    void (*advance)(struct tern_link_group *group);
+    /* Ask for a team of the members that survive, in jobs that survive deaths: regroup publishes that this member has
+     * asked once more, and the id that it proposes for the team. regrouped returns whether a member has asked as often,
+     * and its proposal; it never becomes true for a member that died before it asked. */
+    void (*regroup)(struct tern_link_group *group, uint32_t id);
+    bool (*regrouped)(const struct tern_link_group *group, uint32_t member, uint32_t *id);
+    /* Publish a contribution of len <= group->longest bytes, and read a member's. A barrier must separate
      * contribute from contribution; the contributions of two consecutive barriers exist side by side. What a member
      * that has not contributed returns is an older contribution, zeros, or NULL. */
     void (*contribute)(struct tern_link_group *group, const void *data, size_t len);
     const void *(*contribution)(const struct tern_link_group *group, uint32_t member);
-    /* Return what the member is doing, for reports. IN_GATHER: *contribution is what it has contributed; NULL: not
-     * known here. */
-    enum tern_member_doing (*doing)(const struct tern_link_group *group, uint32_t member, const void **contribution);
+    /* Return what the member is doing, for reports. IN_CALL: *call is the number of the call (tern_link_group.call of
+     * the member), as the member has published it. */
+    enum tern_member_doing (*doing)(const struct tern_link_group *group, uint32_t member, uint32_t *call);
 };
 
 /* For groups whose members publish their state in slots that all members see. Return whether a counter of a slot has
@@ -105,4 +121,24 @@ static inline enum tern_member_doing tern_link_slot_doing(const struct tern_link
 {
     return tern_link_slot_reached(&theirs->departures, group->departures + 1) ? TERN_MEMBER_IN_DEPARTURE
                                                                               : TERN_MEMBER_ELSEWHERE;
+}
+
+/* The parts of regroup and regrouped that concern the slot of this member, and of another one. */
+static inline void tern_link_slot_regroup(struct tern_link_group *group, struct tern_barrier_slot *mine, uint32_t id)
+{
+    uint32_t number = ++group->regroups;
+
+    /* relaxed: published by the store below. No member reads the proposal before the last any more. */
+    atomic_store_explicit(&mine->regroup_id[number & 1], id, memory_order_relaxed);
+    /* release: the proposal. Pairs with the acquire in tern_link_slot_reached(), and the relay's. */
+    atomic_store_explicit(&mine->regroups, number, memory_order_release);
+}
+
+static inline bool tern_link_slot_regrouped(const struct tern_link_group *group, struct tern_barrier_slot *theirs,
+                                            uint32_t *id)
+{
+    if (!tern_link_slot_reached(&theirs->regroups, group->regroups))
+        return false;
+    *id = atomic_load_explicit(&theirs->regroup_id[group->regroups & 1], memory_order_relaxed); /* after regroups */
+    return true;
 }

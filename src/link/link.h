@@ -46,6 +46,7 @@
  *   notify_head  write the head of a notification that arrived without one, with a put; any thread
  *   tagged       a tagged message has arrived. Returns false if the target cannot accept it now: the link keeps it, and
  *                everything behind it on the channel, for the next delivery
+ *   helped       a request or reply has arrived on one of the channels that the helper thread may take
  *   watch        add a watch; any thread
  *   serve        serve a peer's RPC, no byte of which has been validated; writes at most max bytes of response and
  *                their number; any thread, while the link is locked
@@ -57,6 +58,7 @@ struct tern_link_up {
     enum tern_link_delivered (*notify)(int from, const unsigned char *head, bool place);
     void (*notify_head)(unsigned char *head, uint64_t region, uint32_t tag, uint64_t bytes);
     bool (*tagged)(int from, const unsigned char *head, const unsigned char *data, size_t len);
+    void (*helped)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
     tern_status (*watch)(struct tern_link_watch *watch);
     tern_status (*serve)(const struct tern_target_mem *target, const unsigned char *request, size_t len,
                          unsigned char *response, size_t max, size_t *response_len);
@@ -72,7 +74,10 @@ static inline bool tern_link_deliver(const struct tern_link_up *up, int from, un
         return up->notify(from, head, false) != TERN_LINK_REFUSED;
     if (channel == TERN_CHANNEL_TAGGED)
         return up->tagged(from, head, data, len);
-    up->message(from, channel, head, data, len);
+    if (channel >= TERN_CHANNEL_HELPER_REQUEST)
+        up->helped(from, channel, head, data, len);
+    else
+        up->message(from, channel, head, data, len);
     return true;
 }
 
@@ -97,9 +102,12 @@ struct tern_link_ops {
     tern_status (*attach)(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
                           struct tern_link_part *part);
     void (*detach)(struct tern_link *link, struct tern_link_part *part);
+    /* The part has grown: read the key in the new handle. The memory was mapped up to the reserve by attach. */
+    tern_status (*grown)(struct tern_link *link, const struct tern_mem_handle *handle, struct tern_link_part *part);
     /* Expose this rank's own part to its peers, or revoke access. expose is called for every part, on every open link,
-     * before the memory handle is sent to the peers, and fills in the fields that they need. unexpose of a part that is
-     * not exposed does nothing. */
+     * before the memory handle is sent to the peers, and fills in the fields that they need. It is called again, with
+     * another size, when the part has grown, or returns to its former size because another rank's part could not grow.
+     * unexpose of a part that is not exposed does nothing. */
     tern_status (*expose)(struct tern_link *link, struct tern_mem_handle *handle);
     void (*unexpose)(struct tern_link *link, uint64_t region);
 

@@ -17,5 +17,6 @@ tern_status tern_link_mapped_start(struct tern_lane *lane, const struct tern_xfe
         memmove(xfer->get ? xfer->local : there, xfer->get ? there : xfer->local, xfer->len);
     /* acq_rel: the data before this thread's later loads and stores. Pairs with the same fences in the peer. */
     atomic_thread_fence(memory_order_acq_rel);
+    tern_link_written(xfer->part);
     return TERN_OK;
 }

@@ -13,7 +13,7 @@
 #include "base/read_once.h"
 #include "base/status.h"
 
-#define TERN_MEM_KEYS 92 /* bytes for the keys of all links */
+#define TERN_MEM_KEYS 84 /* bytes for the keys of all links */
 
 /* Where the memory of a part is located. */
 enum tern_mem_kind {
@@ -22,7 +22,16 @@ enum tern_mem_kind {
     TERN_MEM_HUGE,    /* at an offset of the arena of huge pages */
     TERN_MEM_FILE,    /* in a file that the program has chosen */
     TERN_MEM_PRIVATE, /* memory that only its process maps */
+    /* in none: the part stands for what its rank attaches to the region (core/region_dynamic.h). In no handle */
+    TERN_MEM_DYNAMIC,
 };
+
+/* Whether the process that owns memory of this kind reaches it by loads and stores at its address. */
+static inline bool tern_link_kind_loads(uint32_t mem_kind)
+{
+    return mem_kind == TERN_MEM_ARENA || mem_kind == TERN_MEM_HUGE || mem_kind == TERN_MEM_FILE ||
+           mem_kind == TERN_MEM_PRIVATE;
+}
 
 /* Memory handle: what a rank tells the other ranks about its part. It travels between processes: fixed widths, no
  * padding. */
@@ -30,6 +39,7 @@ struct tern_mem_handle {
     uint64_t      region;   /* the owner's name for the part; unique among the parts of the owner */
     uint64_t      addr;     /* in the owner's address space */
     uint64_t      size;     /* bytes that peers may access */
+    uint64_t      reserve;  /* bytes that the part can grow to; at least size */
     uint64_t      offset;   /* offset in the file that is mapped at addr; PRIVATE: 0 if peers cannot map that file */
     uint64_t      device;   /* FILE: identity of the file, with inode */
     uint64_t      inode;    /* inode of the file; 0: PRIVATE memory that is not in a file that peers can map */

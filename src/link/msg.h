@@ -18,14 +18,29 @@ struct tern_link;
 struct tern_inject_notify;
 struct tern_slot;
 
-/* Messages travel on four channels, so that a reply never waits behind a request, and neither waits behind
+/* Messages travel on six channels, so that a reply never waits behind a request, and neither waits behind
  * notifications or tagged messages that the target cannot accept yet. Notifications have no data and are delivered by
- * up->notify; tagged messages are delivered by up->tagged. */
-enum tern_channel { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNEL_NOTIFY, TERN_CHANNEL_TAGGED, TERN_CHANNELS };
+ * up->notify; tagged messages are delivered by up->tagged. The last two channels are for the requests and replies that
+ * the helper thread of the target may take, and are delivered by up->helped. */
+enum tern_channel {
+    TERN_CHANNEL_REQUEST,
+    TERN_CHANNEL_REPLY,
+    TERN_CHANNEL_NOTIFY,
+    TERN_CHANNEL_TAGGED,
+    TERN_CHANNEL_HELPER_REQUEST,
+    TERN_CHANNEL_HELPER_REPLY,
+    TERN_CHANNELS
+};
 #define TERN_CHANNEL_DIRECTORY \
     TERN_CHANNELS /* channel of a watch that announces new queues instead of messages: every poll checks it */
-/* The first two channels are created together; each of the others with its first message. */
+/* The first two channels are created together, and so are the last two; each of the others with its first message. */
 #define TERN_CHANNELS_PAIR 2
+
+/* Return whether messages on the channel are requests or replies, which are never refused. */
+static inline bool tern_channel_is_pair(unsigned channel)
+{
+    return channel < TERN_CHANNELS_PAIR || channel >= TERN_CHANNEL_HELPER_REQUEST;
+}
 
 #define TERN_LINK_HEAD 48
 #define TERN_LINK_DATA_MIN 1024 /* data bytes that a message to any peer may have: msg_max_data never returns less */

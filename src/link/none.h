@@ -18,6 +18,13 @@ static inline tern_status tern_link_no_expose(struct tern_link *link, struct ter
     return TERN_OK;
 }
 
+static inline tern_status tern_link_no_grown(struct tern_link *link, const struct tern_mem_handle *handle,
+                                             struct tern_link_part *part)
+{
+    (void)link, (void)handle, (void)part;
+    return TERN_OK;
+}
+
 static inline void tern_link_no_unexpose(struct tern_link *link, uint64_t region)
 {
     (void)link, (void)region;
@@ -100,4 +107,16 @@ static inline bool tern_link_no_expect(struct tern_link_watch *watch, struct ter
 {
     (void)watch, (void)want, (void)looks;
     return false;
+}
+
+/* struct tern_group_ops: the group needs no memory, and sends nothing for departures. */
+static inline uint64_t tern_link_no_space(uint32_t size)
+{
+    (void)size;
+    return 0;
+}
+
+static inline void tern_link_no_advance(struct tern_link_group *group)
+{
+    (void)group;
 }

@@ -8,6 +8,7 @@
 
 #include "base/list.h"
 #include "base/status.h"
+#include "boot/bell.h"
 
 struct tern_link;
 struct tern_lane;
@@ -18,25 +19,53 @@ struct net_peer;
 
 /* One rank's part of a region, as an initiator needs it. */
 struct tern_link_part {
-    const struct tern_link_path       *path; /* NULL: no part */
-    unsigned char                     *base; /* address for loads and stores; NULL: the memory is not mapped */
-    uint64_t                           size;
+    const struct tern_link_path       *path;     /* NULL: no part */
+    unsigned char                     *base;     /* address for loads and stores, if tern_link_loads() permits them */
+    uint64_t                           size;     /* rises when the part grows: read it by tern_link_part_size() */
+    uint64_t                           reserve;  /* bytes that the part can grow to; at least size */
     uint64_t                           mapped;   /* bytes that the link mapped at base; 0: none */
     uint64_t                           offset;   /* ARENA, HUGE: offset in the file */
     uint32_t                           mem_kind; /* enum tern_mem_kind */
     uint64_t                           addr;     /* in the owner's address space */
     uint64_t                           origin;   /* tern_link_origin() */
     uint64_t                           region;   /* copied from the memory handle */
+    uint64_t                           scope;    /* names the region in notifications: region of the rank's part */
     uint64_t                           key;      /* private to the link: key of the memory on a network, and remote: */
-    uint64_t                           remote;   /* its base address there */
+    uint64_t                           remote;   /* its base address there. key may change when the part grows */
     int32_t                            rank;     /* in the job */
     int32_t                            pid;
+    struct tern_slot                  *slot;   /* of the rank, if the rank is on this node; NULL: on another node */
     uint32_t                           link;   /* index among the links that the job has opened */
     uint32_t                           number; /* of the region, unique in the process; 0: the part is of no region */
     /* Notifications to this part may carry inline payload: see struct tern_inject_ops. */
     bool                               inline_notify;
     struct tern_inject_notify *_Atomic inject; /* injection handle for such notifications; NULL: not requested yet */
 };
+
+/* Whether loads and stores of this process reach the memory of a part. Every use of base asks this first: memory of
+ * other kinds, such as that of a device, has no such address. */
+static inline bool tern_link_loads(const struct tern_link_part *part)
+{
+    return part->base != NULL;
+}
+
+/* Return the length of a part, and its key. Another thread may let the part grow meanwhile. */
+static inline uint64_t tern_link_part_size(const struct tern_link_part *part)
+{
+    return __atomic_load_n(&part->size, __ATOMIC_RELAXED);
+}
+
+static inline uint64_t tern_link_part_key(const struct tern_link_part *part)
+{
+    return __atomic_load_n(&part->key, __ATOMIC_RELAXED);
+}
+
+/* Wake the threads of a part's rank that wait for a change of its memory, after writing to the part from this node. */
+static inline void tern_link_written(const struct tern_link_part *part)
+{
+    if (part->slot)
+        tern_boot_written(part->slot);
+}
 
 /* One contiguous transfer whose arguments have been checked. It passes unchanged from the api to the path. */
 struct tern_xfer {

@@ -29,11 +29,14 @@ struct tern_link_exposed {
     struct tern_target_mem mem;
 };
 
+/* Describe exposed memory. RPCs that access memory of a kind without loads and stores are refused: it has no bytes. */
 static inline struct tern_link_exposed tern_link_exposed_of(const struct tern_mem_handle *handle, int rank)
 {
+    bool loads = tern_link_kind_loads(handle->mem_kind);
+
     return (struct tern_link_exposed){ .region = handle->region,
-                                       .mem = { .base = (unsigned char *)(uintptr_t)handle->addr,
-                                                .size = handle->size,
+                                       .mem = { .base = loads ? (unsigned char *)(uintptr_t)handle->addr : NULL,
+                                                .size = loads ? handle->size : 0,
                                                 .origin = tern_link_origin(handle, rank) } };
 }
 

@@ -1,8 +1,9 @@
 /* start.c: starting operations, and contiguous transfers.
  *
  * A start may find no space (TERN_AGAIN). Then the context makes progress and tries again, unless the program does not
- * want to wait. In a strict context no operation starts while an earlier operation to the same rank is outstanding,
- * unless the path keeps the order; otherwise the completion of the earlier operation establishes the order.
+ * want to wait. In a strict context no operation starts while an earlier operation to the same rank is outstanding, and
+ * after a fence none starts while one from before the fence is, unless the path keeps the order; otherwise the
+ * completion of the earlier operation establishes the order.
  */
 #include "op/start.h"
 
@@ -11,6 +12,7 @@
 
 #include "core/job.h"
 #include "core/message.h"
+#include "core/shared.h"
 #include "core/wait.h"
 #include "op/trigger/engine.h"
 
@@ -52,7 +54,7 @@ void tern_op_then_notify(struct tern_op *op, const struct tern_link_part *part, 
     if (!(opts->flags & TERN_NOTIFY))
         return;
     op->then = &then_notify;
-    op->notification = (struct tern_notification){ .scope = part->region, .bytes = bytes, .tag = opts->tag };
+    op->notification = (struct tern_notification){ .scope = part->scope, .bytes = bytes, .tag = opts->tag };
 }
 
 /* Whether the operation notifies its target, by a second step or with the transfer. */
@@ -69,8 +71,8 @@ static bool is_behind(const struct tern_op *op)
 {
     const struct tern_link_part *part = op->link.xfer.part;
 
-    return op->kind == &tern_op_contig_kind && !op->then && tern_base_list_empty(&op->ctx->active) &&
-           part->path->keeps_order(op->ctx->lane[part->link], &op->link.xfer);
+    return op->kind == &tern_op_contig_kind && !op->then && !op->link.xfer.notify &&
+           tern_base_list_empty(&op->ctx->active) && part->path->keeps_order(op->ctx->lane[part->link], &op->link.xfer);
 }
 
 /* Start an instant operation and send its notification. Space for the notification is reserved first, so that an
@@ -163,7 +165,8 @@ static void waiting_describe(void *arg, char *text, size_t size)
 
     snprintf(text, size, "%s of %llu bytes to rank %d waits for %s", op->call, (unsigned long long)xfer->len,
              xfer->part->rank,
-             tern_core_ctx_must_follow(op->ctx, xfer->part->rank) ? "an earlier operation of the strict context"
+             tern_core_ctx_must_follow(op->ctx, xfer->part->rank)
+                 ? "an earlier operation that a strict context or a fence puts first"
              : notifies(op) ? "space in the queues to the target, or for its notification there"
                             : "space in the queues to the target");
 }
@@ -174,7 +177,7 @@ bool tern_op_handler_may_wait(const struct tern_ctx *ctx, const struct tern_link
         return false;
     if (ctx == tern_job.handler_ctx)
         return true;
-    if (ctx->order == TERN_STRICT)
+    if (ctx->ordered != TERN_ORDERED_NONE)
         TERN_LIST_EACH(const struct tern_op, op, &ctx->outstanding, node)
             if (op->link.xfer.part->rank == part->rank && !op->link.xfer.part->path->self_progress)
                 return false;
@@ -206,6 +209,15 @@ static bool is_forbidden(const struct tern_op *op)
     return (op->needs_target || !part->path->instant) && !tern_op_handler_may_wait(op->ctx, part);
 }
 
+/* Wait until the launcher knows of the death of a rank, without the lock of a shared context. */
+static __attribute__((cold, noinline)) void confirm(const struct tern_ctx *ctx, int rank)
+{
+    struct tern_shared_pause pause = tern_core_shared_pause();
+
+    tern_core_job_confirm(rank, tern_core_ctx_deadline(ctx));
+    tern_core_shared_resume(pause);
+}
+
 /* Start the operation, with as many events as op->events says. Returns TERN_OK: it is complete. TERN_PENDING: it is
  * outstanding, or has ended meanwhile; an operation without events may be gone. Otherwise nothing was started. */
 static tern_status start(struct tern_op *op, uint32_t flags, tern_deadline deadline)
@@ -215,17 +227,15 @@ static tern_status start(struct tern_op *op, uint32_t flags, tern_deadline deadl
     tern_status                  st;
 
     if (is_forbidden(op))
-        return tern_base_fail(TERN_ERR_STATE,
-                              "%s: a handler of an active message must not wait; the part of rank %d is "
-                              "reached through %s",
-                              op->call, part->rank, part->path->name);
+        return tern_base_fail(TERN_ERR_STATE, "%s: %s must not wait; the part of rank %d is reached through %s",
+                              op->call, tern_core_handler_kind(), part->rank, part->path->name);
     st = tern_op_try(op);
     if (st == TERN_AGAIN) {
         tern_core_ctx_progress(ctx);
         st = (flags & TERN_IMMEDIATE) ? tern_op_try(op) : wait_and_try(op, deadline);
     }
     if (TERN_UNLIKELY(st == TERN_ERR_PEER))
-        tern_core_job_confirm(part->rank, tern_core_ctx_deadline(ctx));
+        confirm(ctx, part->rank);
     return st;
 }
 
@@ -270,28 +280,50 @@ tern_status tern_op_go(struct tern_op *op, const tern_opts *opts)
 
 /* ---- blocking ---- */
 
+/* An outstanding operation with one event. */
+struct finishing {
+    tern_event event;
+    uint64_t  *word; /* where to copy op->scratch[0] when the operation is complete; NULL: nowhere */
+};
+
+/* Consume the event of an operation that may be complete. */
+static inline tern_status collect(struct finishing *f)
+{
+    if (f->word && tern_core_event_done(&f->event))
+        *f->word = tern_core_event_op(&f->event)->scratch[0];
+    return tern_core_event_test(&f->event);
+}
+
 static tern_status finish_poll(void *arg)
 {
-    tern_event *event = arg;
+    struct finishing *f = arg;
 
-    tern_core_ctx_progress(tern_core_event_op(event)->progress);
-    return tern_core_event_test(event);
+    tern_core_ctx_progress(tern_core_event_op(&f->event)->progress);
+    return collect(f);
 }
 
 static void finish_describe(void *arg, char *text, size_t size)
 {
-    tern_core_op_describe(tern_core_event_op(arg), text, size);
+    struct finishing *f = arg;
+
+    tern_core_op_describe(tern_core_event_op(&f->event), text, size);
 }
 
 /* Wait for an outstanding operation with one event. After a timeout, tern_quiet collects the rest of it. */
-static tern_status finish(struct tern_op *op, tern_deadline deadline)
+static tern_status finish(struct tern_op *op, tern_deadline deadline, uint64_t *word)
 {
-    tern_event       event = tern_core_event_make(op, false);
-    struct tern_wait wait = { finish_poll, finish_describe, &event, deadline,
-                              tern_op_handler_may_wait(op->ctx, op->link.xfer.part) };
+    struct finishing f = { tern_core_event_make(op, false), word };
+    struct tern_wait wait = { .poll = finish_poll,
+                              .describe = finish_describe,
+                              .arg = &f,
+                              .deadline = deadline,
+                              .by_handler = tern_op_handler_may_wait(op->ctx, op->link.xfer.part) };
     tern_status      st = tern_core_wait(&wait);
 
-    if (st == TERN_ERR_TIMEOUT && event.pending) {
+    if (st == TERN_ERR_TIMEOUT && f.event.pending &&
+        tern_core_event_done(&f.event)) /* by a thread that shares the context */
+        return collect(&f);
+    if (st == TERN_ERR_TIMEOUT && f.event.pending) {
         op->implicit = true;
         op->events = 0;
         tern_core_op_cancel(op);
@@ -306,7 +338,7 @@ tern_status tern_op_run(struct tern_op *op, tern_deadline deadline)
     op->events = 1;
     st = start(op, 0, deadline);
     if (st == TERN_PENDING)
-        return finish(op, deadline);
+        return finish(op, deadline, NULL);
     tern_core_op_drop(op);
     return st;
 }
@@ -357,10 +389,10 @@ static tern_status start_now(struct tern_ctx *ctx, const struct tern_xfer *xfer,
     if (st == TERN_OK)
         tern_op_no_events(opts);
     else if (st == TERN_ERR_PEER)
-        tern_core_job_confirm(part->rank, tern_core_ctx_deadline(ctx));
+        confirm(ctx, part->rank);
     if (notifies && st == TERN_OK)
         tern_op_notify_send(&msg,
-                            &(struct tern_notification){ .scope = part->region, .bytes = xfer->len, .tag = opts->tag });
+                            &(struct tern_notification){ .scope = part->scope, .bytes = xfer->len, .tag = opts->tag });
     else if (notifies)
         tern_op_notify_drop(&msg);
     return st;
@@ -386,4 +418,27 @@ tern_status tern_op_contig(struct tern_ctx *ctx, const struct tern_xfer *xfer, c
     if (op->then && !instant)
         merge_notification(op);
     return tern_op_go(op, opts);
+}
+
+tern_status tern_op_get_word(struct tern_ctx *ctx, struct tern_xfer *xfer, uint64_t *word, const char *call)
+{
+    tern_deadline   deadline = tern_core_ctx_deadline(ctx);
+    struct tern_op *op;
+    tern_status     st;
+
+    if (xfer->part->path->instant) { /* nothing accesses *word after the call */
+        xfer->local = word;
+        return tern_op_contig(ctx, xfer, &tern_op_blocking, call);
+    }
+    if (!(op = tern_op_new(ctx, sizeof(*op), &tern_op_contig_kind, &tern_op_blocking, call)))
+        return TERN_ERR_NOMEM;
+    xfer->local = op->scratch;
+    op->link.xfer = *xfer;
+    op->events = 1;
+    st = start(op, 0, deadline);
+    if (st == TERN_PENDING)
+        return finish(op, deadline, word);
+    *word = op->scratch[0];
+    tern_core_op_drop(op);
+    return st;
 }

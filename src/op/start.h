@@ -64,5 +64,10 @@ bool tern_op_handler_may_wait(const struct tern_ctx *ctx, const struct tern_link
  * notifies and counts. call names the public call. */
 tern_status tern_op_contig(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts, const char *call);
 
+/* Get at most 8 bytes and wait for them. They are stored in *word only if the call returns TERN_OK: after a timeout,
+ * the transfer may still write to the operation, but not to *word. xfer is checked, except for its local address, which
+ * is overwritten. */
+tern_status tern_op_get_word(struct tern_ctx *ctx, struct tern_xfer *xfer, uint64_t *word, const char *call);
+
 /* The kind of a contiguous transfer, whose xfer the creator fills in. */
 extern const struct tern_op_kind tern_op_contig_kind;

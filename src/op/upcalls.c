@@ -15,6 +15,7 @@ const struct tern_link_up tern_op_upcalls = {
     .notify = tern_op_notify_receive,
     .notify_head = tern_op_notify_write_head,
     .tagged = tern_op_tagged_receive,
+    .helped = tern_op_am_receive_helped,
     .watch = tern_core_message_watch,
     .serve = tern_op_rpc_serve,
     .gone = tern_core_job_gone,

@@ -21,9 +21,16 @@ struct wire_am {
 };
 _Static_assert(sizeof(struct wire_am) == 8, "the head of an active message has no padding");
 
+/* Reserved handlers, of messages of clients: op/am/client.h. The first argument names the client and its handler. The
+ * messages of clients whose handlers the helper thread may run travel on channels of their own. */
+#define WIRE_AM_CLIENT 258u
+#define WIRE_AM_HELPED 259u
+#define WIRE_AM_ARGS 17u /* arguments of such a message, at most */
+
 /* The number of a team in the upper bits of a handler; 0: all ranks of the job. */
 #define WIRE_TEAM_SHIFT CORE_WIRE_TEAM_SHIFT
 #define WIRE_TEAMS 63u /* the last of 64 is not used, because it would look like CORE_WIRE_OWN */
+#define WIRE_TEAM_NAMED CORE_WIRE_TEAM_NAMED
 #define WIRE_TEAM(number) ((unsigned)(number) << WIRE_TEAM_SHIFT)
 
 /* The destination of the payload of a long message at the target. */
@@ -40,7 +47,7 @@ _Static_assert(sizeof(struct wire_long) == 24, "a wire_long has no padding");
 _Static_assert(WIRE_ARGS == TERN_LINK_SHORT_ARGS, "a short message fits into the head");
 #define WIRE_SPILL 32 /* bytes of data for the arguments that do not fit into the head */
 #define WIRE_STAGE 64 /* bytes of data before a carried payload: spilled arguments and a wire_long */
-_Static_assert(WIRE_ARGS * sizeof(uint32_t) + WIRE_SPILL >= 16 * sizeof(uint32_t), "16 arguments fit");
+_Static_assert(WIRE_ARGS * sizeof(uint32_t) + WIRE_SPILL >= WIRE_AM_ARGS * sizeof(uint32_t), "all arguments fit");
 
 /* The location of a payload: a multiple of 4 in the head, or in the data with or without arguments before it. */
 enum { WIRE_IN_DATA = 62, WIRE_BEHIND_SPILL = 63 };
@@ -229,15 +236,16 @@ struct wire_atomic {
     uint16_t zero;
     uint32_t op; /* tern_atomic_op */
     uint64_t offset;
-    uint64_t operand, compare; /* for 4-byte types the upper half is 0 */
+    uint64_t operand, compare; /* bit patterns, zero-extended */
 };
 _Static_assert(sizeof(struct wire_atomic) == 32, "a request has no padding");
 
 /* The RPC request of a put with a signal. The bytes of the put follow. The response is empty. */
 struct wire_signal {
-    uint8_t  verb; /* WIRE_SIGNAL */
-    uint8_t  add;  /* 1: add the value to the word. 0: store it */
-    uint16_t zero;
+    uint8_t  verb;  /* WIRE_SIGNAL */
+    uint8_t  add;   /* 1: add the value to the word. 0: store it */
+    uint8_t  bytes; /* size of the word: 4 or 8 */
+    uint8_t  zero;
     uint32_t len;    /* length of the put */
     uint64_t offset; /* destination of the put */
     uint64_t word;   /* offset of the word */

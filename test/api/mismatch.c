@@ -12,70 +12,9 @@
  */
 #include <sched.h>
 
-#include "job_test.h"
+#include "collective_test.h"
 
-static tern_region  *region;
-static tern_mutexes *mutexes;
-
-static tern_status barrier(void)
-{
-    return tern_barrier(TERN_WORLD);
-}
-
-static tern_status allgather(void)
-{
-    int me = tern_rank(), all[64];
-
-    return tern_allgather(TERN_WORLD, &me, sizeof(me), all);
-}
-
-static tern_status region_create(void)
-{
-    tern_region *out;
-
-    return tern_region_create(TERN_WORLD, 4096, NULL, &out);
-}
-
-static tern_status region_register(void)
-{
-    static char  bytes[64];
-    tern_region *out;
-
-    return tern_region_register(TERN_WORLD, bytes, sizeof(bytes), &out);
-}
-
-static tern_status domain_create(void)
-{
-    tern_atomic_domain *out;
-
-    return tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, TERN_ATOMIC_ADD, 0, &out);
-}
-
-static tern_status mutex_create(void)
-{
-    tern_mutexes *out;
-
-    return tern_mutex_create(TERN_WORLD, 1, &out);
-}
-
-static tern_status mutex_free(void)
-{
-    return tern_mutex_free(mutexes);
-}
-
-static const struct call {
-    const char *name;
-    tern_status (*make)(void);
-} calls[] = {
-    { "tern_barrier", barrier },
-    { "tern_allgather", allgather },
-    { "tern_region_create", region_create },
-    { "tern_region_register", region_register },
-    { "tern_atomic_domain_create", domain_create },
-    { "tern_mutex_create", mutex_create },
-    { "tern_mutex_free", mutex_free },
-};
-#define CALLS (sizeof(calls) / sizeof(calls[0]))
+static tern_region *region;
 
 /* The team works: all members make the same calls. */
 static void still_works(int round)
@@ -89,10 +28,10 @@ static void still_works(int round)
 }
 
 /* The odd rank makes one call, and all others the other. */
-static void differ(int odd, const struct call *one, const struct call *other)
+static void differ(int odd, const struct collective_call *one, const struct collective_call *other)
 {
-    const struct call *mine = tern_rank() == odd ? one : other;
-    char               text[64];
+    const struct collective_call *mine = tern_rank() == odd ? one : other;
+    char                          text[64];
 
     RETURNS(TERN_ERR_ARG, mine->make());
     snprintf(text, sizeof(text), "%s: rank ", mine->name);
@@ -109,9 +48,9 @@ static void in_turn(void)
         if (i % 7 == tern_rank())
             sched_yield();
         if (i % 3 == 0)
-            OK(barrier());
+            OK(collective_barrier());
         else
-            OK(allgather());
+            OK(collective_allgather());
     }
 }
 
@@ -119,15 +58,15 @@ int main(void)
 {
     OK(tern_init());
     OK(tern_region_create(TERN_WORLD, 64, NULL, &region));
-    OK(tern_mutex_create(TERN_WORLD, 1, &mutexes));
+    OK(tern_mutex_create(TERN_WORLD, 1, &collective_mutexes));
     in_turn();
     for (int odd = 0; odd < tern_size(); odd++)
-        for (size_t i = 0; i < CALLS; i++)
-            for (size_t other = 0; other < CALLS; other++)
+        for (size_t i = 0; i < COLLECTIVE_CALLS; i++)
+            for (size_t other = 0; other < COLLECTIVE_CALLS; other++)
                 if (i != other && (i == 0 || other == 0 || odd == 0))
-                    differ(odd, &calls[i], &calls[other]);
+                    differ(odd, &collective_calls[i], &collective_calls[other]);
     in_turn();
-    OK(tern_mutex_free(mutexes));
+    OK(tern_mutex_free(collective_mutexes));
     OK(tern_region_free(region));
     OK(tern_finalize());
     return 0;

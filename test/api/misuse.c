@@ -63,6 +63,7 @@ static void freed_ctx(void)
     m.ctx = freed;
     m.says = "the context was freed";
     misuse_of_ctx(&m);
+    misuse_of_ctx_by_any(&m);
     misuse_of_region(&m);
     m.says = "the request";
     m.request = request;
@@ -93,6 +94,15 @@ static void freed_mutexes(void)
     m.says = "the set of mutexes was freed";
     misuse_of_mutexes(&m);
     m.mutexes = mutexes;
+}
+
+static void freed_client(void)
+{
+    OK(tern_am_client_create(TERN_WORLD, NULL, &m.client));
+    OK(tern_am_client_free(m.client));
+    m.says = "the client was freed";
+    misuse_of_client(&m);
+    OK(tern_am_client_create(TERN_WORLD, NULL, &m.client)); /* for the calls with a freed context */
 }
 
 static void freed_counter(void)
@@ -273,6 +283,7 @@ int main(void)
     other_team();
     freed_domain();
     freed_mutexes();
+    freed_client();
     freed_counter();
     freed_request();
     freed_ctx();

@@ -26,10 +26,9 @@ static void refusals(void)
 
     REFUSES(TERN_ERR_ARG, tern_mutex_create(NULL, 1, &none));
     REFUSES(TERN_ERR_ARG, tern_mutex_create(TERN_WORLD, 1, NULL));
-    REFUSES(TERN_ERR_ARG, tern_mutex_create(TERN_WORLD, 0, &none));
     REFUSES(TERN_ERR_NOMEM, tern_mutex_create(TERN_WORLD, UINT64_MAX / 2, &none));
-    if (tern_size() > 1)
-        REFUSES(TERN_ERR_ARG, tern_mutex_create(TERN_WORLD, tern_rank() == 0 ? 1 : 2, &none));
+    REFUSES(TERN_ERR_NOMEM, tern_mutex_create(TERN_WORLD, tern_rank() == last ? UINT64_MAX / 2 : 1, &none));
+    SAYS("mutexes are more than any memory holds");
     CHECK(none == NULL);
     REFUSES(TERN_ERR_ARG, tern_mutex_free(NULL));
     REFUSES(TERN_ERR_ARG, tern_mutex_lock(NULL, mutexes, 0, 0));
@@ -41,6 +40,42 @@ static void refusals(void)
     REFUSES(TERN_ERR_STATE, tern_mutex_unlock(TERN_WORLD, mutexes, last, 1));
     SAYS("nobody");
     OK(tern_barrier(TERN_WORLD));
+}
+
+/* Sets in which the ranks have different numbers of mutexes, and some have none. */
+static void counts(void)
+{
+    int           me = tern_rank(), ranks = tern_size();
+    tern_mutexes *set;
+    char          text[100];
+
+    OK(tern_mutex_create(TERN_WORLD, (uint64_t)me, &set)); /* rank 0 has none */
+    for (int rank = 0; rank < ranks; rank++) {
+        for (int index = 0; index < rank; index++) {
+            OK(tern_mutex_lock(TERN_WORLD, set, rank, (uint64_t)index));
+            OK(tern_mutex_unlock(TERN_WORLD, set, rank, (uint64_t)index));
+        }
+        REFUSES(TERN_ERR_RANGE, tern_mutex_lock(TERN_WORLD, set, rank, (uint64_t)rank));
+        snprintf(text, sizeof(text),
+                 rank > 0 ? "tern_mutex_lock: no mutex %d of rank %d, which has the mutexes 0 to %d (count %d)"
+                          : "tern_mutex_lock: no mutex %d of rank %d, which created the set with 0 mutexes",
+                 rank, rank, rank - 1, rank);
+        SAYS(text);
+    }
+    OK(tern_barrier(TERN_WORLD));
+    if (me == ranks - 1 && me > 0)
+        OK(tern_mutex_lock(TERN_WORLD, set, me, (uint64_t)me - 1));
+    if (ranks > 1) {
+        REFUSES(TERN_ERR_STATE, tern_mutex_free(set));
+        SAYS("is held; unlock it first");
+    }
+    if (me == ranks - 1 && me > 0)
+        OK(tern_mutex_unlock(TERN_WORLD, set, me, (uint64_t)me - 1));
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_mutex_free(set));
+    OK(tern_mutex_create(TERN_WORLD, 0, &set)); /* nobody has one */
+    REFUSES(TERN_ERR_RANGE, tern_mutex_try(TERN_WORLD, set, ranks - 1, 0, TERN_NOW));
+    OK(tern_mutex_free(set));
 }
 
 /* Rank 0 holds a mutex of the last rank. */
@@ -195,6 +230,7 @@ int main(void)
     OK(tern_init());
     OK(tern_mutex_create(TERN_WORLD, COUNT, &mutexes));
     refusals();
+    counts();
     held();
     computing();
     in_handler();

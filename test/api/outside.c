@@ -22,6 +22,7 @@ int main(void)
     OK(tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, TERN_ATOMIC_ADD | TERN_ATOMIC_PUT, 0, &m.domain));
     OK(tern_mutex_create(TERN_WORLD, 1, &m.mutexes));
     OK(tern_counter_create(TERN_WORLD, &m.counter));
+    OK(tern_am_client_create(TERN_WORLD, NULL, &m.client));
     OK(tern_send_create(TERN_WORLD, 0, 1, misuse_words, 8, &m.request));
     OK(tern_finalize());
     m.says = "the job is over";

@@ -1,8 +1,9 @@
-/* struct_sizes.c: input structs of programs that were compiled with another version of Tern.
+/* struct_sizes.c: structs of programs that were compiled with another version of Tern.
  *
  * Promise: a struct without a size is refused. A struct of an older program, which lacks fields at its end, is read as
  * if these fields were zero. A struct of a newer program is accepted if the fields that this library does not know are
- * zero, and refused otherwise. The text of a refusal names the call and the struct.
+ * zero, and refused otherwise. The text of a refusal names the call and the struct. A call that fills a struct sets
+ * the reserved words of the struct to 0.
  *
  * ranks: 1 2
  */
@@ -64,8 +65,10 @@ static void operations(void)
           tern_put_with(TERN_WORLD, region, right, LINE, &word, sizeof(word), s));
     SIZES(tern_opts, TERN_OPTS(.event = &event), counter,
           tern_get_with(TERN_WORLD, region, right, LINE, &word, sizeof(word), s));
+    OK(tern_quiet(TERN_WORLD)); /* the gets write to word */
     SIZES(tern_opts, sum, call, tern_acc_with(TERN_WORLD, region, right, LINE, &word, sizeof(word), s));
     SIZES(tern_signal, signal, value, tern_put_signal(TERN_WORLD, region, right, LINE, &word, sizeof(word), s));
+    SIZES(tern_signal, signal, bytes, tern_put_signal(TERN_WORLD, region, right, LINE, &word, sizeof(word), s));
     SIZES(tern_signal, signal, value,
           tern_put_with(TERN_WORLD, region, right, LINE, &word, sizeof(word), &TERN_OPTS(.signal = s)));
     SIZES(tern_acc_args, TERN_ACC_ARGS(.type = TERN_UINT64), factor,
@@ -123,6 +126,50 @@ static void messages_and_regions(void)
     SAME(handled, sent);
 }
 
+static bool is_zero(const void *words, size_t len)
+{
+    static const unsigned char zeros[64];
+
+    return len > 0 && len <= sizeof(zeros) && memcmp(words, zeros, len) == 0;
+}
+
+/* Fill an info with ones before each call that returns it, and check the reserved words after it. */
+#define FILLS(info, call)                                        \
+    do {                                                         \
+        memset(&(info), 0xff, sizeof(info));                     \
+        OK(call);                                                \
+        CHECK(is_zero(&(info).reserved, sizeof(info.reserved))); \
+    } while (0)
+
+static void outputs(void)
+{
+    uint64_t            word = 7, got = 0;
+    tern_request_info   info;
+    tern_atomic_info    properties;
+    tern_atomic_domain *domain;
+    tern_request       *request;
+    tern_message       *message;
+
+    OK(tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, TERN_ATOMIC_ADD, 0, &domain));
+    FILLS(properties, tern_atomic_domain_info(domain, &properties));
+    OK(tern_atomic_domain_free(domain));
+    OK(tern_isend(TERN_WORLD, right, 1, &word, sizeof(word), &request));
+    FILLS(info, tern_probe(TERN_WORLD, TERN_ANY_SOURCE, 1, TERN_FOREVER, &info));
+    FILLS(info, tern_mprobe(TERN_WORLD, TERN_ANY_SOURCE, 1, TERN_FOREVER, &message, &info));
+    FILLS(info, tern_mrecv(&message, &got, sizeof(got), &info));
+    FILLS(info, tern_request_wait(&request, TERN_FOREVER, &info));
+    OK(tern_irecv(TERN_WORLD, TERN_ANY_SOURCE, 2, &got, sizeof(got), &request));
+    FILLS(info, tern_request_cancel(&request, &info));
+    OK(tern_notify_create(TERN_WORLD, region, TERN_ANY_SOURCE, 3, 1, &request));
+    OK(tern_notify(TERN_WORLD, region, right, 3));
+    while (tern_notify_probe(request, NULL) == TERN_PENDING)
+        ;
+    FILLS(info, tern_notify_probe(request, &info));
+    OK(tern_request_start(request));
+    FILLS(info, tern_request_wait(&request, TERN_FOREVER, &info));
+    OK(tern_request_free(&request));
+}
+
 int main(void)
 {
     OK(tern_am_register(HANDLER, handler, NULL));
@@ -132,6 +179,7 @@ int main(void)
     operations();
     shapes();
     messages_and_regions();
+    outputs();
     OK(tern_barrier(TERN_WORLD));
     OK(tern_region_free(region));
     OK(tern_finalize());

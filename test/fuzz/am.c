@@ -6,10 +6,16 @@
 
 #include "op/am/decode.h"
 
+/* Whether messages with this handler have an argument more, which names their client or their team. */
+static bool is_named(unsigned handler)
+{
+    return handler == WIRE_AM_CLIENT || handler == WIRE_AM_HELPED || handler >> WIRE_TEAM_SHIFT == WIRE_TEAM_NAMED;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     unsigned char         *head = malloc(TERN_LINK_HEAD), *rest;
-    uint32_t               args[TERN_AM_ARGS];
+    uint32_t               args[WIRE_AM_ARGS];
     tern_am_event          event;
     struct wire_long       place = { 0, 0, 0 };
     struct tern_am_arrival arrived = { .head = head };
@@ -22,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arrived.len = size;
     memset(&event, 0x77, sizeof(event));
     if (tern_op_am_decode(&arrived, args, &event, &place)) {
-        MUST(event.nargs <= TERN_AM_ARGS);
+        MUST(event.nargs <= (is_named(wire_handler(arrived.first)) ? WIRE_AM_ARGS : TERN_AM_ARGS));
         fuzz_touch(event.args, event.nargs * sizeof(uint32_t));
         MUST(event.kind == TERN_AM_SHORT || event.kind == TERN_AM_MEDIUM || event.kind == TERN_AM_LONG);
         MUST(event.kind != TERN_AM_SHORT || (event.len == 0 && event.payload == NULL));

@@ -57,6 +57,7 @@ static void make_job(void)
     serve_world_open();
     memory = pages + PAGE;
     parts[0].addr = (uint64_t)(uintptr_t)memory;
+    parts[0].base = memory;
     parts[0].size = PAGE;
     region.team = &tern_job.world;
     parts[0].region = region.name;

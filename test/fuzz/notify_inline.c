@@ -108,7 +108,8 @@ static void make_job(void)
     tern_base_bias_claim();                             /* only a single-threaded process uses the fast path */
     serve_world_open();
     around = pages + PAGE;
-    parts[0].addr = (uint64_t)(uintptr_t)(pages + 2 * PAGE - SIZE);
+    parts[0].base = pages + 2 * PAGE - SIZE;
+    parts[0].addr = (uint64_t)(uintptr_t)parts[0].base;
     parts[0].size = SIZE;
     region.team = &tern_job.world;
     parts[0].region = region.name;

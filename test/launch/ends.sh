@@ -38,6 +38,9 @@ for launcher in $LAUNCHERS; do
     launch "$launcher" 3 "$PROG/launch_job" end exit 0
     check "$launcher: a rank that exits without tern_finalize ends the job, as a failure" \
         all_of failed 'err_has "without tern_finalize|without calling .finalize"' 'err_lacks launch_job.c:'
+    launch "$launcher" 3 "$PROG/launch_job" end _exit 0
+    check "$launcher: and so does _exit(0), which mpiexec alone takes for a success" \
+        all_of failed 'err_has "without tern_finalize|without calling .finalize"' 'err_lacks launch_job.c:'
     launch "$launcher" 3 "$PROG/launch_job" end exit 3
     check "$launcher: a rank that exits with a status ends the job" all_of failed 'err_lacks launch_job.c:'
     for signal in 9 11; do

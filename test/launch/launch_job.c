@@ -8,6 +8,8 @@
  *   launch_job left NUMBER      rank 1 exits with NUMBER after tern_finalize; the others print "after RANK" when rank 1
  *                               has ended
  *   launch_job absent           rank 1 never calls tern_init
+ *   launch_job stay             every rank writes pid.RANK, calls tern_init and waits for a signal
+ *   launch_job register         print the error of creating a region of 1 MiB on standard error
  *   launch_job join             print "STATUS: DETAIL" of tern_init, and always exit with 0
  */
 #include <errno.h>
@@ -54,14 +56,18 @@ static void end(const char *how, int number)
     job_fail(__FILE__, __LINE__, "a rank of a job that was to end", "goes on");
 }
 
+/* A rank whose tern_init has failed does not end by itself, so that the status of the job is that of rank 1: the
+ * launcher ends it. MPICH's mpiexec sometimes ends without doing so, with any program. */
 static void early(int number)
 {
+    pid_t launcher = getppid();
+
     if (fault_rank() == 1)
         tern_abort(number, "on purpose");
     if (tern_init() == TERN_OK)
         job_fail(__FILE__, __LINE__, "a rank of a job that was to end", "goes on");
-    for (;;)
-        pause(); /* the launcher ends this rank, too */
+    while (getppid() == launcher)
+        poll(NULL, 0, 10);
 }
 
 static void left(int number)
@@ -99,6 +105,37 @@ static void absent(void)
     exit(3);
 }
 
+static void stay(void)
+{
+    fault_tell("pid");
+    if (tern_init() != TERN_OK)
+        exit(3);
+    for (;;)
+        pause();
+}
+
+static void fail_to_register(void)
+{
+    tern_region *region;
+
+    OK(tern_init());
+    CHECK(tern_region_create(TERN_WORLD, 1 << 20, NULL, &region) == TERN_ERR_NOMEM);
+    fprintf(stderr, "%s\n", tern_error_detail());
+    OK(tern_finalize());
+}
+
+/* tern_init after the last tern_finalize. */
+static void again(void)
+{
+    OK(tern_init());
+    OK(tern_init());
+    OK(tern_finalize());
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_finalize());
+    CHECK(tern_init() == TERN_ERR_STATE);
+    printf("again: %s\n", tern_error_detail());
+}
+
 static void join(void)
 {
     tern_status st = tern_init();
@@ -126,8 +163,14 @@ int main(int argc, char **argv)
         left(atoi(argv[2]));
     else if (strcmp(what, "absent") == 0)
         absent();
+    else if (strcmp(what, "stay") == 0)
+        stay();
+    else if (strcmp(what, "register") == 0)
+        fail_to_register();
     else if (strcmp(what, "join") == 0)
         join();
+    else if (strcmp(what, "again") == 0)
+        again();
     else
         job_fail(__FILE__, __LINE__, what, "is no argument that means something");
     return 0;

@@ -54,6 +54,7 @@ static void scene_set(struct scene *s)
     tern_base_bias_claim(); /* the fast path needs the bias: a single thread */
     serve_world_open();
     parts[0].addr = (uint64_t)(uintptr_t)s->memory;
+    parts[0].base = s->memory;
     parts[0].size = SIZE;
     region.team = &tern_job.world;
     parts[0].region = region.name;

@@ -33,18 +33,13 @@
 #include "boot/space.h"
 #include "link/chaos/chaos.h"
 #include "link/link.h"
+#include "sanitized.h"
 #include "support/fabric.h"
 
 #pragma weak test_fabric_impose /* NULL in a build without the network */
 
 #define MAX_RANKS 8
 #define SECONDS 100 /* a run that takes longer has hung */
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#else
-#define SANITIZED 0
-#endif
 
 /* Memory that the ranks of a run share. */
 struct board {
@@ -79,7 +74,7 @@ struct test_op {
 
 static int this_rank = -1;
 
-#ifdef __SANITIZE_ADDRESS__
+#if JOB_ASAN
 int __lsan_do_recoverable_leak_check(void);
 #define LEAKS() __lsan_do_recoverable_leak_check()
 #else
@@ -494,10 +489,10 @@ static inline bool is_tried(const struct link_case *c, const int *ranks)
     bool        largest = ranks[1] == 0 && strcmp(c->name, "ofi") != 0;
 
     if (cases && !few)
-        return !SANITIZED || *ranks <= 3;
+        return !JOB_SANITIZED || *ranks <= 3;
     if (c->kind == PROVIDER || (few && c->kind != USUAL))
         return false;
-    return few || SANITIZED ? two : ranks == c->ranks || largest;
+    return few || JOB_SANITIZED ? two : ranks == c->ranks || largest;
 }
 
 static inline void run_case(const struct link_case *c, int cores, link_body *body)

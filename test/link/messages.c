@@ -89,7 +89,7 @@ static uint64_t random_next(uint64_t *seed)
 static void all_to_all(struct rank *r)
 {
     struct rank m = second_link(r);
-    uint64_t    seed = 77 + (uint64_t)r->me, count = SANITIZED ? 150 : 600,
+    uint64_t    seed = 77 + (uint64_t)r->me, count = JOB_SANITIZED ? 150 : 600,
              next[MAX_RANKS][TERN_CHANNELS_PAIR] = { { 0 } };
     bool self = strcmp(r->ops->name, "self") == 0;
 
@@ -190,7 +190,7 @@ static void longest(struct rank *r)
     uint64_t             sent[TERN_CHANNELS_PAIR] = { 0 };
 
     EXPECT(most >= 27 * 64); /* the capacity of the smallest queue of a pair */
-    for (unsigned round = 0; round < (SANITIZED ? 40 : 100); round++) {
+    for (unsigned round = 0; round < (JOB_SANITIZED ? 40 : 100); round++) {
         msg.channel = round % TERN_CHANNELS_PAIR;
         EXPECT(m.ops->msg->open(m.link, &msg, SIZE_MAX, SIZE_MAX) == TERN_AGAIN);
         EXPECT(m.ops->msg->open(m.link, &msg, 1u << 30, SIZE_MAX) == TERN_AGAIN);
@@ -217,7 +217,7 @@ static void several_open(struct rank *r)
     struct rank m = second_link(r);
     uint64_t    sent = 0, seed = 5;
 
-    for (int round = 0; round < (SANITIZED ? 100 : 300); round++) {
+    for (int round = 0; round < (JOB_SANITIZED ? 100 : 300); round++) {
         struct tern_link_msg msg[5];
         unsigned             drop = (unsigned)(random_next(&seed) % 32), left = 31;
         uint64_t             number[5];

@@ -108,7 +108,7 @@ static bool is_peer(const struct rank *r, int peer)
 static void all_to_all(struct rank *r)
 {
     struct rank    m = second_link(r);
-    const uint64_t count = SANITIZED ? 200 : 1000;
+    const uint64_t count = JOB_SANITIZED ? 200 : 1000;
 
     for (uint64_t i = 0; i < count; i++) {
         for (int peer = 0; peer < r->ranks; peer++) {

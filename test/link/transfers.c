@@ -241,7 +241,7 @@ static void *lane_run(void *arg)
     uint64_t            at = ((uint64_t)r->me * 4 + (uint64_t)t->number) * 3 * CHUNK;
 
     EXPECT(buffer && back);
-    for (unsigned i = 0; i < (SANITIZED ? 20 : 60); i++) {
+    for (unsigned i = 0; i < (JOB_SANITIZED ? 20 : 60); i++) {
         size_t len = 1 + (i * 997) % (3 * CHUNK - 1);
         mark_fill(buffer, len, r->me * 4 + t->number, i);
         EXPECT(move(r, t->parts, (int)i % r->ranks, at, buffer, len, false) == TERN_OK);

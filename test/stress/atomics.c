@@ -234,8 +234,10 @@ static void sums(tern_atomic_domain *domain, tern_type type, tern_region *region
         SAME((uint64_t)got_f, all);
     else if (type == TERN_DOUBLE)
         SAME((uint64_t)got_d, all);
-    else
-        SAME(got, all);
+    else /* the sum wraps around, and does not reach the bytes behind the value */
+        SAME(got, all & (type == TERN_INT8 || type == TERN_UINT8     ? UINT8_MAX
+                         : type == TERN_INT16 || type == TERN_UINT16 ? UINT16_MAX
+                                                                     : UINT64_MAX));
     OK(tern_barrier(TERN_WORLD));
 }
 
@@ -287,7 +289,9 @@ int main(void)
         owner = kind == JOB_HOST ? tern_size() - 1 : 0;
         job_region_make(&r, kind, log_at(tern_size()));
         histories(r.region, r.mine, owner);
-        for (unsigned t = 0; t < TERN_ATOMIC_TYPES; t++) {
+        for (unsigned t = 0; t < TERN_TYPES; t++) {
+            if (t == TERN_COMPLEX_FLOAT || t == TERN_COMPLEX_DOUBLE)
+                continue;
             if (tern_rank() == owner)
                 memset(r.mine + SUM, 0, 8);
             OK(tern_barrier(TERN_WORLD));

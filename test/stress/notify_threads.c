@@ -91,7 +91,7 @@ static void send_one(tern_ctx *ctx, const struct next *next, size_t len, unsigne
 {
     static unsigned char data[LENGTHS];
     tern_region         *region = flow_region[next->flow].region;
-    uint64_t             place = next->tag * LENGTHS;
+    uint64_t             place = ((uint64_t)tern_rank() * TAGS + next->tag) * LENGTHS; /* of this thread alone */
     unsigned char        sink[LENGTHS];
 
     if (len == 0 && form % 2)
@@ -104,7 +104,7 @@ static void send_one(tern_ctx *ctx, const struct next *next, size_t len, unsigne
         OK(tern_put_notify_nbi(ctx, region, next->to, place, data, len, next->tag));
     else
         OK(tern_put_notify(ctx, region, next->to, place, data, len, next->tag));
-#ifdef __SANITIZE_THREAD__
+#if JOB_TSAN
     /* The next put of a relaxed context may write the same bytes, which all puts of the test fill with zeros, while a
      * receiver copies the inline payload of this one. This is a race of the program, which the thread sanitizer would
      * report. */
@@ -332,7 +332,7 @@ int main(void)
     OK(tern_init());
     CHECK(tern_size() <= RANKS);
     for (unsigned flow = 0; flow < FLOWS; flow++)
-        job_region_make(&flow_region[flow], flow % 3 ? JOB_REGISTERED : JOB_HOST, 4096);
+        job_region_make(&flow_region[flow], flow % 3 ? JOB_REGISTERED : JOB_HOST, RANKS * TAGS * LENGTHS);
     storm();
     for (round_number = REFUSING; round_number < ROUNDS; round_number++)
         storm_refusing();

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "boot/fabric.h"
@@ -30,7 +31,7 @@
 static struct {
     const char *text;
     size_t      inject, rma;
-    bool        local, endpoint, nowait, mute, again, raw;
+    bool        local, endpoint, locks, nowait, mute, again, raw;
     unsigned    lose, broken;
     uint64_t    random;
 } imposed;
@@ -161,7 +162,9 @@ static struct fi_ops_mr mr_ops, *mr_below;
 static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access, uint64_t offset, uint64_t key,
                   uint64_t flags, struct fid_mr **mr, void *context)
 {
-    int            rc = mr_below->reg(fid, buf, len, access, offset, key, flags, mr, context);
+    struct rlimit  limit;
+    bool           locked = !imposed.locks || (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && len <= limit.rlim_cur);
+    int            rc = locked ? mr_below->reg(fid, buf, len, access, offset, key, flags, mr, context) : -FI_ENOMEM;
     struct record *r = rc == 0 ? calloc(1, sizeof(*r)) : NULL;
 
     if (rc != 0)
@@ -477,7 +480,8 @@ static int open_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, 
 
 static void impose_on(struct fi_info *info, const struct fi_info *hints)
 {
-    int   wanted = (imposed.local ? FI_MR_LOCAL : 0) | (imposed.endpoint ? FI_MR_ENDPOINT : 0);
+    int wanted = (imposed.local ? FI_MR_LOCAL : 0) | (imposed.endpoint ? FI_MR_ENDPOINT : 0) |
+                 (imposed.locks ? FI_MR_ALLOCATED : 0);
     char *name;
 
     if ((hints->domain_attr->mr_mode & wanted) != wanted)
@@ -532,6 +536,7 @@ void test_fabric_impose(const char *text)
     imposed.rma = number("rma", imposed.inject);
     imposed.local = word("local") != NULL;
     imposed.endpoint = word("endpoint") != NULL;
+    imposed.locks = word("locks") != NULL;
     imposed.nowait = word("nowait") != NULL;
     imposed.mute = word("mute") != NULL;
     imposed.again = word("again") != NULL;

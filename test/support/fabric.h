@@ -8,6 +8,7 @@
  *   rma=N        it injects writes of up to N bytes, where that is less (FI_OPT_INJECT_RMA_SIZE)
  *   local        local buffers need descriptors of registrations that are open, enabled and cover them (FI_MR_LOCAL)
  *   endpoint     registrations are bound to the endpoint and enabled, and closed before the endpoint (FI_MR_ENDPOINT)
+ *   locks        registrations of more memory than RLIMIT_MEMLOCK permits fail (FI_MR_ALLOCATED)
  *   nowait       the completion queue has no descriptor to sleep on
  *   mute         the completion queue has a descriptor that never becomes ready: data progress is manual
  *   again=SEED   every fourth operation, chosen by chance, is refused with FI_EAGAIN

@@ -15,16 +15,12 @@
 #include <cmocka.h>
 
 #include "base/biased_lock.h"
-#include "base/sanitize.h"
+#include "sanitized.h"
 
 #define THREADS 3
 #define EACH 20000
 /* Number of processes to run: the bias is revoked once in each. */
-#if defined(TERN_BASE_TSAN) || defined(__SANITIZE_ADDRESS__)
-#define RUNS 20
-#else
-#define RUNS 200
-#endif
+#define RUNS (JOB_SANITIZED ? 20 : 200)
 
 static struct {
     struct tern_biased_lock lock;

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/queue_lock.h"
+#include "sanitized.h"
 
 #define LOG 3
 #define RANKS 64
@@ -255,12 +256,7 @@ static void one_at_a_time(void **state)
 
 /* ---- two threads at the same moment ---- */
 
-#define ROUNDS (RUNNING_SLOWLY ? 5000u : 40000u)
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define RUNNING_SLOWLY 1
-#else
-#define RUNNING_SLOWLY 0
-#endif
+#define ROUNDS (JOB_SANITIZED ? 5000u : 40000u)
 
 static _Atomic unsigned come; /* arrivals of both threads, two in each round */
 

@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "base/sanitize.h"
 #include "base/thread.h"
+#include "sanitized.h"
 
 static void *note_mask(void *arg)
 {
@@ -84,7 +84,7 @@ static void failure_is_reported(void **state)
     pid_t pid;
 
     (void)state;
-#if defined(TERN_BASE_TSAN) || defined(__SANITIZE_ADDRESS__)
+#if JOB_SANITIZED
     skip(); /* the sanitizers need memory for each thread themselves */
 #endif
     pid = fork();

@@ -55,7 +55,7 @@ static pid_t guest(int rank, const struct tern_fd_pass_address *to, uint64_t fir
         return child;
     close(door); /* it belongs to the host */
     tern_opt.timeout = 20;
-    if (tern_boot_fd_pass_receive(to, 0, rank, gifts) != TERN_OK)
+    if (tern_boot_fd_pass_receive(to, 0, rank, 100 + rank, gifts) != TERN_OK)
         _exit(strstr(tern_base_detail(), "rank 0") != NULL ? 1 : 2);
     if (inode(gifts[0]) != first || gifts[1] != -1 || inode(gifts[2]) != third)
         _exit(3);
@@ -99,6 +99,8 @@ static void guests_get_what_the_host_gives(void **state)
     assert_int_equal(tern_boot_fd_pass_accept(door, &address, guests, 2, &cpus), TERN_OK);
     assert_int_equal(guests[0].pid, child[1]);
     assert_int_equal(guests[1].pid, child[0]);
+    assert_int_equal(guests[0].launcher_fd, 103);
+    assert_int_equal(guests[1].launcher_fd, 105);
     assert_memory_equal(&cpus, &own, sizeof(cpus));
     assert_int_equal(tern_boot_fd_pass_send(guests, 2, (int[]){ arena, -1, tell }), TERN_OK);
     assert_int_equal(status_of(child[0]), 0);
@@ -213,7 +215,7 @@ static void nobody_is_there(void **state)
     int                         gifts[TERN_FD_PASS_FDS];
 
     (void)state;
-    assert_int_equal(tern_boot_fd_pass_receive(&nowhere, 4, 5, gifts), TERN_ERR_BOOT);
+    assert_int_equal(tern_boot_fd_pass_receive(&nowhere, 4, 5, -1, gifts), TERN_ERR_BOOT);
     assert_non_null(strstr(tern_base_detail(), "rank 4"));
     assert_non_null(strstr(tern_base_detail(), "TERN_NODE"));
 }

@@ -152,14 +152,20 @@ static void tellers_wake_the_relay(void **state)
     assert_int_equal(relay_all(), 1);
 }
 
-static void arrive(int rank, const char *note)
+static void arrive_in(int rank, uint32_t call, const char *note)
 {
     struct tern_barrier_slot *seat = tern_segment_barrier_slot(rank_boot[rank].segment, (uint32_t)rank);
     uint32_t                  number = seat->arrived + 1;
 
     seat->contribution_len[number & 1] = (uint32_t)strlen(note);
     memcpy(tern_segment_contribution(rank_boot[rank].segment, (uint32_t)rank, number), note, strlen(note));
+    atomic_store(&seat->call[number & 1], call);
     atomic_store(&seat->arrived, number);
+}
+
+static void arrive(int rank, const char *note)
+{
+    arrive_in(rank, 0, note);
 }
 
 static void depart(int rank, uint64_t object)
@@ -194,10 +200,12 @@ static void seats(void **state)
     assert_int_equal(relay_all(), 2); /* only two are known */
     assert_int_equal(seat->departures, 7);
     assert_true(seat->object[1] == 84 && seat->object[0] == 83);
-    arrive(5, "third");
-    arrive(5, "fourth");
+    arrive_in(5, 3, "third");
+    arrive_in(5, 0x12345678, "fourth"); /* whatever the number is, it is relayed: the ranks check it */
     assert_int_equal(relay_all(), 2);
     assert_int_equal(seat->arrived, 4);
+    assert_int_equal(seat->call[1], 3);
+    assert_int_equal(seat->call[0], 0x12345678);
     assert_memory_equal(tern_segment_contribution(segment[2], 5, 3), "third", 5);
     assert_memory_equal(tern_segment_contribution(segment[2], 5, 4), "fourth", 6);
 }
@@ -221,10 +229,94 @@ static void fates(void **state)
     assert_int_equal(segment[2]->losses, 1);
 }
 
+/* A rank of the first node writes into a seat what a rank that has entered a barrier of a team writes. */
+static struct tern_seat *sit(int rank, uint32_t number, uint32_t team, uint32_t barrier, const char *text)
+{
+    struct tern_seat *seat = tern_segment_seat(segment[node_of[rank]], (uint32_t)rank, number);
+
+    if (atomic_load(&seat->slot.team) != team) {
+        atomic_store(&seat->slot.arrived, 0);
+        atomic_store(&seat->slot.regroups, 0);
+        atomic_store(&seat->slot.team, team);
+    }
+    if (text) {
+        strcpy((char *)seat->contribution[barrier & 1], text);
+        seat->slot.contribution_len[barrier & 1] = (uint32_t)strlen(text) + 1;
+    }
+    atomic_store(&seat->slot.arrived, barrier);
+    atomic_fetch_add(&segment[node_of[rank]]->slot[rank].seat_changes, 1);
+    return seat;
+}
+
+/* Promise: what a rank publishes in its seats reaches all nodes, with the contributions of the last two barriers; a
+ * seat that another team gets begins anew. */
+static void seats_of_teams(void **state)
+{
+    struct tern_seat *seen = tern_segment_seat(segment[1], 4, 3);
+
+    (void)state;
+    sit(4, 3, 77, 1, "one");
+    assert_int_equal(relay_all(), 1);
+    assert_int_equal(relay_all(), 0);
+    assert_int_equal(seen->slot.team, 77);
+    assert_int_equal(seen->slot.arrived, 1);
+    assert_string_equal((char *)seen->contribution[1], "one");
+    sit(4, 3, 77, 2, "two");
+    sit(4, 3, 77, 3, "three"); /* between two scans */
+    assert_int_equal(relay_all(), 1);
+    assert_int_equal(seen->slot.arrived, 3);
+    assert_string_equal((char *)seen->contribution[0], "two");
+    assert_string_equal((char *)seen->contribution[1], "three");
+    atomic_store(&sit(4, 3, 77, 3, NULL)->slot.regroups, 1);
+    atomic_store(&sit(4, 5, 12, 1, NULL)->slot.regroup_id[1], 99);
+    assert_int_equal(relay_all(), 2);
+    assert_int_equal(seen->slot.regroups, 1);
+    assert_int_equal(tern_segment_seat(segment[1], 4, 5)->slot.regroup_id[1], 99);
+    sit(4, 3, 78, 0, NULL);
+    assert_int_equal(relay_all(), 1);
+    assert_int_equal(seen->slot.team, 78);
+    assert_int_equal(seen->slot.arrived, 0);
+    assert_int_equal(seen->slot.regroups, 0);
+}
+
 /* Promise: malformed frames change nothing. */
+/* Pass the changes of a node on, and expect this word in all segments. */
+static void ends_with(int node, uint32_t word)
+{
+    tern_boot_relay_scan(spoke[node], pass_on, &node);
+    for (int n = 0; n < NODES; n++)
+        assert_int_equal(segment[n]->ending, word);
+}
+
+/* tern_exit on one node reaches the others once. A node whose rank has called tern_exit keeps its status. */
+static void exits(void **state)
+{
+    struct tern_frame frame = { .kind = TERN_FRAME_EXIT, .rank = 0, .value = TERN_ENDING | 9 };
+
+    (void)state;
+    for (uint32_t wrong = 0; wrong < 0x300; wrong += 0x200) {
+        frame.value = wrong;
+        assert_false(tern_boot_relay_apply(spoke[1], &frame));
+    }
+    frame.value = TERN_ENDING | 9;
+    frame.len = 1;
+    assert_false(tern_boot_relay_apply(spoke[1], &frame));
+    ends_with(0, 0);
+    segment[1]->ending = TERN_ENDING | 7;
+    emitted = 0;
+    ends_with(1, TERN_ENDING | 7);
+    assert_int_equal(emitted, 1);
+    ends_with(1, TERN_ENDING | 7);
+    ends_with(0, TERN_ENDING | 7);
+    assert_int_equal(emitted, 1); /* not sent again, and not sent back */
+    frame.len = 0;
+    assert_true(tern_boot_relay_apply(spoke[1], &frame));
+    assert_int_equal(segment[1]->ending, TERN_ENDING | 7);
+}
+
 static void hostile_frames_are_refused(void **state)
 {
-    static unsigned char    body[TERN_FRAME_BODY];
+    static unsigned char    body[TERN_FRAME_BODY], seat[57];
     size_t                  bytes = tern_segment_bytes(RANKS, true);
     unsigned char          *before = malloc(bytes);
     const struct tern_frame bad[] = {
@@ -242,7 +334,9 @@ static void hostile_frames_are_refused(void **state)
         { TERN_FRAME_ADDRESS, 4, 16, TERN_NET_ADDRESS_BYTES - 15, body },
         { TERN_FRAME_ADDRESS, 2, 0, 8, body },
         { TERN_FRAME_ADDRESS, RANKS, 0, 8, body },
-        { TERN_FRAME_ARRIVED, 0, 1, TERN_CONTRIBUTION_BYTES + 1, body },
+        { TERN_FRAME_ARRIVED, 0, 1, TERN_FRAME_CALL + TERN_CONTRIBUTION_BYTES + 1, body },
+        { TERN_FRAME_ARRIVED, 0, 1, TERN_FRAME_CALL - 1, body },
+        { TERN_FRAME_ARRIVED, 0, 1, 0, body },
         { TERN_FRAME_ARRIVED, 5, 1, 4, body },
         { TERN_FRAME_ARRIVED, 77, 1, 4, body },
         { TERN_FRAME_DEPARTED, 0, 1, 7, body },
@@ -250,6 +344,13 @@ static void hostile_frames_are_refused(void **state)
         { TERN_FRAME_DEPARTED, 5, 1, 8, body },
         { TERN_FRAME_ARRIVED, 4, 0, 4, body }, /* not the successor of the last */
         { TERN_FRAME_DEPARTED, 4, UINT32_MAX, 8, body },
+        { TERN_FRAME_SEAT, 4, 1, 55, body },
+        { TERN_FRAME_SEAT, 4, 1, 56, body }, /* says that it is longer */
+        { TERN_FRAME_SEAT, 1, 1, 56, seat }, /* of this node */
+        { TERN_FRAME_SEAT, 4, 128, 56, seat },
+        { TERN_FRAME_SEAT, 4, UINT32_MAX, 56, seat },
+        { TERN_FRAME_SEAT, 4, 1, 57, seat },
+        { TERN_FRAME_SEAT, RANKS, 1, 56, seat },
         { TERN_FRAME_FATE, RANKS, TERN_FATE_LOST, 0, body },
         { TERN_FRAME_FATE, 0, TERN_FATE_RUNNING, 0, body },
         { TERN_FRAME_FATE, 0, 3, 0, body },
@@ -312,7 +413,7 @@ static void damaged_heads_do_no_harm(void **state)
 /* Promise: a hub that checks the frames of a node forwards nothing that another node would refuse. */
 static void states_follow(void **state)
 {
-    static const unsigned char body[TERN_CONTRIBUTION_BYTES + 1];
+    static const unsigned char body[TERN_FRAME_CALL + TERN_CONTRIBUTION_BYTES + 1];
     const struct {
         struct tern_frame frame;
         bool              notes, good;
@@ -330,15 +431,20 @@ static void states_follow(void **state)
         { { TERN_FRAME_ADDRESS, 0, 8, TERN_NET_ADDRESS_BYTES - 7, body }, true, false },
         { { TERN_FRAME_ADDRESS, 0, 8, TERN_NET_ADDRESS_BYTES - 8, body }, true, true },
         { { TERN_FRAME_ADDRESS, 0, TERN_NET_ADDRESS_BYTES, 1, body }, true, false },
-        { { TERN_FRAME_ARRIVED, 0, 1, TERN_CONTRIBUTION_BYTES + 1, body }, true, false },
-        { { TERN_FRAME_ARRIVED, 0, 1, TERN_CONTRIBUTION_BYTES, body }, true, true },
-        { { TERN_FRAME_ARRIVED, 0, 1, 0, body }, true, false },
-        { { TERN_FRAME_ARRIVED, 0, 9, 1, body }, false, false },
-        { { TERN_FRAME_ARRIVED, 0, 9, 0, body }, false, true },
-        { { TERN_FRAME_ARRIVED, 0, 8, 0, body }, false, false },
+        { { TERN_FRAME_ARRIVED, 0, 1, TERN_FRAME_CALL + TERN_CONTRIBUTION_BYTES + 1, body }, true, false },
+        { { TERN_FRAME_ARRIVED, 0, 1, TERN_FRAME_CALL - 1, body }, true, false },
+        { { TERN_FRAME_ARRIVED, 0, 1, TERN_FRAME_CALL + TERN_CONTRIBUTION_BYTES, body }, true, true },
+        { { TERN_FRAME_ARRIVED, 0, 1, TERN_FRAME_CALL, body }, true, false },
+        { { TERN_FRAME_ARRIVED, 0, 9, TERN_FRAME_CALL + 1, body }, false, false },
+        { { TERN_FRAME_ARRIVED, 0, 9, TERN_FRAME_CALL, body }, false, true },
+        { { TERN_FRAME_ARRIVED, 0, 8, TERN_FRAME_CALL, body }, false, false },
         { { TERN_FRAME_DEPARTED, 0, 3, 7, body }, true, false },
         { { TERN_FRAME_DEPARTED, 0, 3, 8, body }, true, true },
         { { TERN_FRAME_DEPARTED, 0, 2, 8, body }, true, false },
+        { { TERN_FRAME_SEAT, 0, 3, 55, body }, true, false },
+        { { TERN_FRAME_SEAT, 0, 3, 56, body }, true, true },
+        { { TERN_FRAME_SEAT, 0, 3, 57, body }, true, false },
+        { { TERN_FRAME_SEAT, 0, 3, 56, body }, false, false },
         { { TERN_FRAME_FATE, 0, TERN_FATE_LOST, 0, body }, true, false },
         { { TERN_FRAME_OUTPUT, 0, 1, 8, body }, true, false },
     };
@@ -362,9 +468,11 @@ static void without_notes(void **state)
     assert_int_equal(tern_boot_arena_shape(&shape, &arena, &huge, &plain), TERN_OK);
     assert_int_equal(plain->contributions, 0);
     assert_int_equal(tern_boot_relay_open(plain, &relay), TERN_OK);
-    assert_true(tern_boot_relay_apply(relay, &(struct tern_frame){ TERN_FRAME_ARRIVED, 0, 1, 0, NULL }));
-    assert_false(
-        tern_boot_relay_apply(relay, &(struct tern_frame){ TERN_FRAME_ARRIVED, 0, 2, 1, (const unsigned char *)"x" }));
+    assert_true(tern_boot_relay_apply(
+        relay, &(struct tern_frame){ TERN_FRAME_ARRIVED, 0, 1, 4, (const unsigned char *)"\3\0\0" }));
+    assert_int_equal(tern_segment_barrier_slot(plain, 0)->call[1], 3);
+    assert_false(tern_boot_relay_apply(
+        relay, &(struct tern_frame){ TERN_FRAME_ARRIVED, 0, 2, 5, (const unsigned char *)"\3\0\0\0x" }));
     assert_true(tern_boot_relay_apply(
         relay, &(struct tern_frame){ TERN_FRAME_DEPARTED, 0, 1, 8, (const unsigned char *)"12345678" }));
     tern_boot_relay_close(relay);
@@ -379,7 +487,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(lives_and_addresses, job_make, job_remove),
         cmocka_unit_test_setup_teardown(tellers_wake_the_relay, job_make, job_remove),
         cmocka_unit_test_setup_teardown(seats, job_make, job_remove),
+        cmocka_unit_test_setup_teardown(seats_of_teams, job_make, job_remove),
         cmocka_unit_test_setup_teardown(fates, job_make, job_remove),
+        cmocka_unit_test_setup_teardown(exits, job_make, job_remove),
         cmocka_unit_test_setup_teardown(hostile_frames_are_refused, job_make, job_remove),
         cmocka_unit_test_setup_teardown(damaged_slots_stay_here, job_make, job_remove),
         cmocka_unit_test_setup_teardown(damaged_heads_do_no_harm, job_make, job_remove),

@@ -39,9 +39,11 @@ static size_t write_header(unsigned char *bytes, unsigned kind, uint32_t from, u
 }
 
 /* Channels that have data. */
-static const unsigned channel_of[] = { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNEL_TAGGED };
-static const unsigned near_kind[] = { NET_REQUEST, NET_REPLY, NET_TAGGED };
-static const unsigned far_kind[] = { NET_FETCH_REQUEST, NET_FETCH_REPLY, NET_FETCH_TAGGED };
+static const unsigned channel_of[] = { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, TERN_CHANNEL_TAGGED,
+                                       TERN_CHANNEL_HELPER_REQUEST, TERN_CHANNEL_HELPER_REPLY };
+static const unsigned near_kind[] = { NET_REQUEST, NET_REPLY, NET_TAGGED, NET_HELPER_REQUEST, NET_HELPER_REPLY };
+static const unsigned far_kind[] = { NET_FETCH_REQUEST, NET_FETCH_REPLY, NET_FETCH_TAGGED, NET_FETCH_HELPER_REQUEST,
+                                     NET_FETCH_HELPER_REPLY };
 
 static void messages_come_back(void **state)
 {
@@ -50,7 +52,7 @@ static void messages_come_back(void **state)
     struct net_decoded   mail;
 
     (void)state;
-    for (unsigned c = 0; c < 3; c++)
+    for (unsigned c = 0; c < 5; c++)
         for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
             unsigned kind = near_kind[c];
 
@@ -74,7 +76,7 @@ static void far_messages_come_back(void **state)
     struct net_decoded mail;
 
     (void)state;
-    for (unsigned c = 0; c < 3; c++) {
+    for (unsigned c = 0; c < 5; c++) {
         write_header(bytes, far_kind[c], 3, 1, 2);
         memcpy(bytes + NET_WIRE_HEAD, &far, sizeof(far));
         assert_true(read_exactly(bytes, sizeof(bytes), &mail));

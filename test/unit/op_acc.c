@@ -309,6 +309,10 @@ static void ones(void **state)
         }                                                                                     \
         memcpy(a, &x, sizeof(x));                                                             \
     }
+COMBINE(int8_t, uint32_t)
+COMBINE(uint8_t, uint32_t)
+COMBINE(int16_t, uint32_t)
+COMBINE(uint16_t, uint32_t)
 COMBINE(int32_t, uint32_t)
 COMBINE(uint32_t, uint32_t)
 COMBINE(int64_t, uint64_t)
@@ -353,6 +357,10 @@ static void combine(tern_type type, tern_reduction op, unsigned char *a, const u
         return;
     }
     switch (type) {
+    case TERN_INT8: combine_int8_t(op, a, b); break;
+    case TERN_UINT8: combine_uint8_t(op, a, b); break;
+    case TERN_INT16: combine_int16_t(op, a, b); break;
+    case TERN_UINT16: combine_uint16_t(op, a, b); break;
     case TERN_INT32: combine_int32_t(op, a, b); break;
     case TERN_UINT32: combine_uint32_t(op, a, b); break;
     case TERN_INT64: combine_int64_t(op, a, b); break;

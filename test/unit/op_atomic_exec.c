@@ -86,7 +86,12 @@ static void refused(void **state)
     (void)state;
     for (unsigned i = 0; i < 16; i++)
         bad[i] = good;
-    bad[n++].type = TERN_ATOMIC_TYPES;
+    bad[n++].type = TERN_TYPES;
+    bad[n++].type = TERN_COMPLEX_FLOAT;
+    bad[n].type = TERN_UINT16;
+    bad[n++].offset = 17;
+    bad[n].type = TERN_INT8;
+    bad[n++].offset = BYTES;
     bad[n++].type = 255;
     bad[n++].zero = 1;
     bad[n++].op = 0;

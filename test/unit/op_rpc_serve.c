@@ -199,12 +199,14 @@ static void damaged(void **state)
  * no harm. */
 static void signals(void **state)
 {
-    const struct wire_signal good = { .verb = WIRE_SIGNAL, .add = 1, .len = 20, .offset = 3, .word = 40, .value = 7 };
-    unsigned char            before[BYTES], *bytes = calloc(1, sizeof(good) + 20);
-    struct made              m = { bytes, sizeof(good) + 20 };
-    struct wire_signal       bad[10];
-    uint64_t                 word = 5, seed = 3;
-    size_t                   answered, n = 0;
+    const struct wire_signal good = {
+        .verb = WIRE_SIGNAL, .add = 1, .bytes = 8, .len = 20, .offset = 3, .word = 40, .value = 7
+    };
+    unsigned char      before[BYTES], *bytes = calloc(1, sizeof(good) + 20);
+    struct made        m = { bytes, sizeof(good) + 20 };
+    struct wire_signal bad[15];
+    uint64_t           word = 5, seed = 3;
+    size_t             answered, n = 0;
 
     (void)state;
     assert_non_null(bytes);
@@ -219,6 +221,11 @@ static void signals(void **state)
     assert_int_equal(serve(&m, NULL, 0, &answered), TERN_OK);
     memcpy(&word, memory + 40, sizeof(word));
     assert_true(word == 7);
+    bytes[offsetof(struct wire_signal, bytes)] = 4;
+    bytes[offsetof(struct wire_signal, word)] = 44; /* the upper half */
+    assert_int_equal(serve(&m, NULL, 0, &answered), TERN_OK);
+    memcpy(&word, memory + 40, sizeof(word));
+    assert_true(word == (7 | UINT64_C(7) << 32));
     for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         bad[i] = good;
     bad[n++].add = 2;
@@ -231,6 +238,13 @@ static void signals(void **state)
     bad[n++].word = BYTES - 7;
     bad[n++].word = BYTES;
     bad[n++].word = UINT64_MAX - 7;
+    bad[n++].bytes = 0;
+    bad[n++].bytes = 2;
+    bad[n++].bytes = 16;
+    bad[n].bytes = 4;
+    bad[n++].word = 42;
+    bad[n].bytes = 4;
+    bad[n++].word = BYTES - 3;
     memcpy(before, memory, BYTES);
     for (unsigned i = 0; i < n; i++) {
         memcpy(bytes, &bad[i], sizeof(bad[i]));

@@ -15,12 +15,9 @@
 #include <cmocka.h>
 
 #include "base/spsc_ring.h"
+#include "sanitized.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define ROUNDS 20000u
-#else
-#define ROUNDS 200000u
-#endif
+#define ROUNDS (JOB_SANITIZED ? 20000u : 200000u)
 
 /* Both sides of a ring in one process. */
 struct pair {

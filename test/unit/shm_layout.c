@@ -17,10 +17,10 @@
 #include "core/region.h"
 #include "link/shm/shm.h"
 
-static void numbers_of_layout_10(void **state)
+static void numbers_of_layout_14(void **state)
 {
     (void)state;
-    assert_int_equal(TERN_SEGMENT_LAYOUT, 10);
+    assert_int_equal(TERN_SEGMENT_LAYOUT, 14);
     assert_int_equal(offsetof(struct tern_segment, magic), 0);
     assert_int_equal(offsetof(struct tern_segment, layout), 4);
     assert_int_equal(offsetof(struct tern_segment, ranks), 8);
@@ -31,8 +31,10 @@ static void numbers_of_layout_10(void **state)
     assert_int_equal(offsetof(struct tern_segment, node), 32);
     assert_int_equal(offsetof(struct tern_segment, locals), 36);
     assert_int_equal(offsetof(struct tern_segment, contributions), 40);
+    assert_int_equal(offsetof(struct tern_segment, has_control), 44);
     assert_int_equal(offsetof(struct tern_segment, relay_inode), 48);
     assert_int_equal(offsetof(struct tern_segment, losses), 64);
+    assert_int_equal(offsetof(struct tern_segment, ending), 68);
     assert_int_equal(offsetof(struct tern_segment, next), 128);
     assert_int_equal(offsetof(struct tern_segment, acc_lock), 192);
     assert_int_equal(TERN_ACC_LOCKS, 256);
@@ -43,6 +45,9 @@ static void numbers_of_layout_10(void **state)
     assert_int_equal(offsetof(struct tern_slot, sleepers), 4);
     assert_int_equal(offsetof(struct tern_slot, service_bell), 8);
     assert_int_equal(offsetof(struct tern_slot, service_sleeps), 12);
+    assert_int_equal(offsetof(struct tern_slot, uses_membarrier), 16);
+    assert_int_equal(offsetof(struct tern_slot, memory_waits), 20);
+    assert_int_equal(offsetof(struct tern_slot, registered), 24);
     assert_int_equal(offsetof(struct tern_slot, life), 64);
     assert_int_equal(offsetof(struct tern_slot, fate), 68);
     assert_int_equal(offsetof(struct tern_slot, pid), 72);
@@ -50,14 +55,24 @@ static void numbers_of_layout_10(void **state)
     assert_int_equal(offsetof(struct tern_slot, local), 80);
     assert_int_equal(offsetof(struct tern_slot, ended), 84);
     assert_int_equal(offsetof(struct tern_slot, started), 88);
+    assert_int_equal(offsetof(struct tern_slot, launcher_fd), 96);
+    assert_int_equal(offsetof(struct tern_slot, flushed), 100);
+    assert_int_equal(offsetof(struct tern_slot, seat_changes), 104);
     assert_int_equal(sizeof(struct tern_net_address), 512);
     assert_int_equal(offsetof(struct tern_net_address, bytes), 4);
     assert_int_equal(offsetof(struct tern_barrier_slot, departures), 4);
     assert_int_equal(offsetof(struct tern_barrier_slot, object), 8);
     assert_int_equal(offsetof(struct tern_barrier_slot, contribution_len), 24);
+    assert_int_equal(offsetof(struct tern_barrier_slot, call), 32);
+    assert_int_equal(offsetof(struct tern_barrier_slot, team), 40);
+    assert_int_equal(offsetof(struct tern_barrier_slot, regroups), 44);
+    assert_int_equal(offsetof(struct tern_barrier_slot, regroup_id), 48);
     assert_int_equal(sizeof(struct tern_barrier_slot), 64);
+    assert_int_equal(sizeof(struct tern_seat), 64 + 2 * 512);
+    assert_int_equal(tern_segment_seats(5), 128);
     assert_int_equal(tern_segment_bytes(5, false), 192 + 256 * 64 + 5 * (128 + 512 + 64));
-    assert_int_equal(tern_segment_bytes(5, true), 192 + 256 * 64 + 5 * (128 + 512 + 64 + 2 * 4096));
+    assert_int_equal(tern_segment_bytes(5, true),
+                     192 + 256 * 64 + 5 * (128 + 512 + 64 + 2 * 4096 + 128 * (64 + 2 * 512)));
 }
 
 static void chunks_and_desks(void **state)
@@ -131,14 +146,15 @@ static void cards(void **state)
     assert_int_equal(offsetof(struct tern_mem_handle, region), 0);
     assert_int_equal(offsetof(struct tern_mem_handle, addr), 8);
     assert_int_equal(offsetof(struct tern_mem_handle, size), 16);
-    assert_int_equal(offsetof(struct tern_mem_handle, offset), 24);
-    assert_int_equal(offsetof(struct tern_mem_handle, device), 32);
-    assert_int_equal(offsetof(struct tern_mem_handle, inode), 40);
-    assert_int_equal(offsetof(struct tern_mem_handle, probe), 48);
-    assert_int_equal(offsetof(struct tern_mem_handle, mem_kind), 56);
-    assert_int_equal(offsetof(struct tern_mem_handle, pid), 60);
-    assert_int_equal(offsetof(struct tern_mem_handle, key_bytes), 64);
-    assert_int_equal(offsetof(struct tern_mem_handle, keys), 68);
+    assert_int_equal(offsetof(struct tern_mem_handle, reserve), 24);
+    assert_int_equal(offsetof(struct tern_mem_handle, offset), 32);
+    assert_int_equal(offsetof(struct tern_mem_handle, device), 40);
+    assert_int_equal(offsetof(struct tern_mem_handle, inode), 48);
+    assert_int_equal(offsetof(struct tern_mem_handle, probe), 56);
+    assert_int_equal(offsetof(struct tern_mem_handle, mem_kind), 64);
+    assert_int_equal(offsetof(struct tern_mem_handle, pid), 68);
+    assert_int_equal(offsetof(struct tern_mem_handle, key_bytes), 72);
+    assert_int_equal(offsetof(struct tern_mem_handle, keys), 76);
 }
 
 /* The fields that users' programs have compiled in are stable within a major version of Tern. */
@@ -148,9 +164,10 @@ static void what_inlined_calls_read(void **state)
     assert_int_equal(sizeof(struct tern_ctx_head), 16);
     assert_int_equal(offsetof(struct tern_ctx_head, direct_ranks), 0);
     assert_int_equal(offsetof(struct tern_ctx_head, world_rank), 8);
-    assert_int_equal(sizeof(struct tern_part), 16);
+    assert_int_equal(sizeof(struct tern_part), 24);
     assert_int_equal(offsetof(struct tern_part, base), 0);
     assert_int_equal(offsetof(struct tern_part, reach), 8);
+    assert_int_equal(offsetof(struct tern_part, waits), 16);
     assert_int_equal(TERN_REGION_PARTS, 256);
     assert_int_equal(offsetof(struct tern_region, fast), TERN_REGION_PARTS);
     assert_int_equal(sizeof(tern_event), sizeof(void *));
@@ -163,7 +180,7 @@ static void what_inlined_calls_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_layout_10),
+        cmocka_unit_test(numbers_of_layout_14),
         cmocka_unit_test(chunks_and_desks),
         cmocka_unit_test(seats_and_halls),
         cmocka_unit_test(the_halls_lie_side_by_side),

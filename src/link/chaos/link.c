@@ -83,6 +83,7 @@ static tern_status chaos_open(struct wrapped *wrap, const struct tern_boot *boot
     link->news.message = tern_chaos_message;
     link->news.notify = tern_chaos_notify;
     link->news.tagged = tern_chaos_tagged;
+    link->news.helped = tern_chaos_message;
     link->news.watch = tern_chaos_watch;
     tern_chaos_stream(link, &link->open, CHAOS_OPEN, 0);
     tern_chaos_stream(link, &link->serve, CHAOS_SERVE, 0);

@@ -39,7 +39,7 @@ void tern_chaos_messages_close(struct chaos_link *link)
  * stored. */
 static bool deliver(struct chaos_link *link, unsigned channel, struct chaos_message *message)
 {
-    bool pair = channel < TERN_CHANNELS_PAIR;
+    bool pair = tern_channel_is_pair(channel);
 
     if (pair)
         take(&link->inbox[channel], message); /* its handler may poll */
@@ -158,7 +158,7 @@ void tern_chaos_message(int from, unsigned channel, const unsigned char *head, c
     if (hold_back(&link->inbox[channel], from, head, data, len))
         return;
     deliver_from(link, channel, from);
-    link->up->message(from, channel, head, data, len);
+    tern_link_deliver(link->up, from, channel, head, data, len);
 }
 
 tern_status tern_chaos_msg_open(struct tern_link *behind, struct tern_link_msg *msg, size_t min, size_t max)

@@ -399,7 +399,7 @@ static tern_status deliver(struct tern_link_watch *watch)
 {
     struct net_link   *net = tern_net(watch->link);
     uint32_t           pass = ++net->msg.pass[watch->channel];
-    bool               pair = watch->channel < TERN_CHANNELS_PAIR, accepted = false;
+    bool               pair = tern_channel_is_pair(watch->channel), accepted = false;
     struct net_rx_msg *msg = NULL;
     tern_status        st;
 

@@ -139,10 +139,14 @@ static int send_remote(struct net_link *net, struct net_peer *peer, const struct
 }
 
 /* The kind of a message, by channel, and for a message whose data stay in the ring. */
-static const enum net_kind kind_of[TERN_CHANNELS][2] = { [TERN_CHANNEL_REQUEST] = { NET_REQUEST, NET_FETCH_REQUEST },
-                                                         [TERN_CHANNEL_REPLY] = { NET_REPLY, NET_FETCH_REPLY },
-                                                         [TERN_CHANNEL_NOTIFY] = { NET_NOTIFY, NET_NOTIFY },
-                                                         [TERN_CHANNEL_TAGGED] = { NET_TAGGED, NET_FETCH_TAGGED } };
+static const enum net_kind kind_of[TERN_CHANNELS][2] = {
+    [TERN_CHANNEL_REQUEST] = { NET_REQUEST, NET_FETCH_REQUEST },
+    [TERN_CHANNEL_REPLY] = { NET_REPLY, NET_FETCH_REPLY },
+    [TERN_CHANNEL_NOTIFY] = { NET_NOTIFY, NET_NOTIFY },
+    [TERN_CHANNEL_TAGGED] = { NET_TAGGED, NET_FETCH_TAGGED },
+    [TERN_CHANNEL_HELPER_REQUEST] = { NET_HELPER_REQUEST, NET_FETCH_HELPER_REQUEST },
+    [TERN_CHANNEL_HELPER_REPLY] = { NET_HELPER_REPLY, NET_FETCH_HELPER_REPLY }
+};
 
 /* Send the message of one cell. The head of a message without data is in the cell itself. Other messages have their
  * header and head in the ring, in front of the data. */
@@ -240,8 +244,9 @@ static int send_due(struct net_link *net, struct net_peer *peer)
 
 int tern_net_tx_post(struct net_link *net, struct net_ctx *ctx)
 {
-    static const unsigned urgent[TERN_CHANNELS] = { TERN_CHANNEL_REPLY, TERN_CHANNEL_REQUEST, TERN_CHANNEL_TAGGED,
-                                                    TERN_CHANNEL_NOTIFY };
+    static const unsigned urgent[TERN_CHANNELS] = { TERN_CHANNEL_REPLY,        TERN_CHANNEL_REQUEST,
+                                                    TERN_CHANNEL_TAGGED,       TERN_CHANNEL_NOTIFY,
+                                                    TERN_CHANNEL_HELPER_REPLY, TERN_CHANNEL_HELPER_REQUEST };
     struct net_peer      *peer = ctx->peer;
     int                   rc = peer->broken ? 0 : send_due(net, peer);
 

@@ -133,6 +133,7 @@ struct net_rx_channel {
 };
 
 enum { NET_DUE_CREDIT = 1, NET_DUE_CREDIT_REQUEST = 2 }; /* CREDIT_REQUEST is shifted left by the channel */
+_Static_assert(NET_DUE_CREDIT_REQUEST << (NET_COUNTED - 1) <= UINT8_MAX, "net_peer.due has a bit for each");
 
 struct net_peer {
     struct net_ctx        tx; /* must be first; in the retry queue while something must be sent to the peer */
@@ -233,6 +234,7 @@ struct net_rpc {
 struct net_exposed {
     struct tern_link_exposed base; /* must be first */
     struct net_mr            mr;
+    uint64_t                 registered; /* bytes; at least base.mem.size */
 };
 
 /* ---- the link ---- */

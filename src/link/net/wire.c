@@ -18,7 +18,8 @@ static bool read_body(const unsigned char *body, size_t rest, void *out, size_t 
 /* Decode a message on a channel: its head, then the data or their location. */
 static bool read_message(const unsigned char *body, size_t rest, unsigned channel, struct net_decoded *out)
 {
-    bool remote = out->kind == NET_FETCH_REQUEST || out->kind == NET_FETCH_REPLY || out->kind == NET_FETCH_TAGGED;
+    bool remote = out->kind == NET_FETCH_REQUEST || out->kind == NET_FETCH_REPLY || out->kind == NET_FETCH_TAGGED ||
+                  out->kind == NET_FETCH_HELPER_REQUEST || out->kind == NET_FETCH_HELPER_REPLY;
 
     out->channel = channel;
     if (rest < TERN_LINK_HEAD)
@@ -74,6 +75,10 @@ bool tern_net_wire_decode(const void *bytes, size_t len, struct net_decoded *out
     case NET_FETCH_REPLY: return read_message(body, rest, TERN_CHANNEL_REPLY, out);
     case NET_TAGGED:
     case NET_FETCH_TAGGED: return read_message(body, rest, TERN_CHANNEL_TAGGED, out);
+    case NET_HELPER_REQUEST:
+    case NET_FETCH_HELPER_REQUEST: return read_message(body, rest, TERN_CHANNEL_HELPER_REQUEST, out);
+    case NET_HELPER_REPLY:
+    case NET_FETCH_HELPER_REPLY: return read_message(body, rest, TERN_CHANNEL_HELPER_REPLY, out);
     case NET_NOTIFY: return rest == TERN_LINK_HEAD && read_message(body, rest, TERN_CHANNEL_NOTIFY, out);
     case NET_CREDIT: return read_body(body, rest, &out->credit, sizeof(out->credit));
     case NET_CREDIT_REQUEST: return rest == 0 && out->header.seq < NET_COUNTED;

@@ -9,12 +9,12 @@
 
 #include "link/link.h"
 
-#define NET_WIRE_LAYOUT 6u /* must change with every change below */
+#define NET_WIRE_LAYOUT 7u /* must change with every change below */
 
 /* Kinds of messages.
  *
- * REQUEST, REPLY, TAGGED: a message on a channel, with its data behind the head. The FETCH variants say where the
- * receiver reads the data instead. NOTIFY: a notification, without data.
+ * REQUEST, REPLY, TAGGED, HELPER_REQUEST, HELPER_REPLY: a message on a channel, with its data behind the head. The
+ * FETCH variants say where the receiver reads the data instead. NOTIFY: a notification, without data.
  *
  * CREDIT: how many messages of each channel, and how many notifications of puts, the sender has consumed.
  * CREDIT_REQUEST asks for a CREDIT.
@@ -35,6 +35,10 @@ enum net_kind {
     NET_NOTIFY,
     NET_TAGGED,
     NET_FETCH_TAGGED,
+    NET_HELPER_REQUEST,
+    NET_HELPER_REPLY,
+    NET_FETCH_HELPER_REQUEST,
+    NET_FETCH_HELPER_REPLY,
     NET_KINDS
 };
 
@@ -66,6 +70,8 @@ struct net_remote {
  * other, and the other channels acknowledge themselves. */
 static inline unsigned tern_net_wire_partner(unsigned channel)
 {
+    if (channel >= TERN_CHANNEL_HELPER_REQUEST && channel < TERN_CHANNELS)
+        return TERN_CHANNEL_HELPER_REQUEST + TERN_CHANNEL_HELPER_REPLY - channel;
     return channel < TERN_CHANNELS_PAIR ? 1 - channel : channel;
 }
 

@@ -25,13 +25,17 @@
 static enum fi_datatype datatype_of(unsigned type, uint32_t op)
 {
     static const enum fi_datatype of[TERN_ATOMIC_TYPES] = {
-        [TERN_INT32] = FI_INT32,   [TERN_UINT32] = FI_UINT32, [TERN_INT64] = FI_INT64,
-        [TERN_UINT64] = FI_UINT64, [TERN_FLOAT] = FI_FLOAT,   [TERN_DOUBLE] = FI_DOUBLE,
+        [TERN_INT32] = FI_INT32, [TERN_UINT32] = FI_UINT32, [TERN_INT64] = FI_INT64, [TERN_UINT64] = FI_UINT64,
+        [TERN_FLOAT] = FI_FLOAT, [TERN_DOUBLE] = FI_DOUBLE, [TERN_INT8] = FI_INT8,   [TERN_UINT8] = FI_UINT8,
+        [TERN_INT16] = FI_INT16, [TERN_UINT16] = FI_UINT16,
+    };
+    static const enum fi_datatype bits_of[TERN_ATOMIC_TYPES] = {
+        [TERN_INT32] = FI_UINT32, [TERN_UINT32] = FI_UINT32, [TERN_INT64] = FI_UINT64, [TERN_UINT64] = FI_UINT64,
+        [TERN_FLOAT] = FI_UINT32, [TERN_DOUBLE] = FI_UINT64, [TERN_INT8] = FI_UINT8,   [TERN_UINT8] = FI_UINT8,
+        [TERN_INT16] = FI_UINT16, [TERN_UINT16] = FI_UINT16,
     };
 
-    if (op & MOVES)
-        return type == TERN_INT32 || type == TERN_UINT32 || type == TERN_FLOAT ? FI_UINT32 : FI_UINT64;
-    return of[type];
+    return op & MOVES ? bits_of[type] : of[type];
 }
 
 _Static_assert(TERN_ATOMIC_ADD == 1 << ADD && TERN_ATOMIC_FADD == TERN_ATOMIC_XOR << 1 &&
@@ -134,7 +138,7 @@ static int atomic_post(struct net_link *net, struct net_ctx *ctx)
     unsigned char          *buf = wr->bounce;
     void                   *desc = wr->desc;
     const struct tern_xfer *xfer;
-    uint64_t                there;
+    uint64_t                there, key;
 
     if (!wr->op || wr->op->net.cancelled) {
         tern_ofi_wr_end(tern_ofi(net), wr);
@@ -142,11 +146,12 @@ static int atomic_post(struct net_link *net, struct net_ctx *ctx)
     }
     xfer = &wr->op->xfer;
     there = xfer->part->remote + xfer->offset;
+    key = tern_link_part_key(xfer->part);
     if (wr->action == FI_CSWAP)
         return (int)fi_compare_atomic(ep, buf, 1, desc, buf + COMPARE_AT, desc, buf + RESULT_AT, desc, ctx->peer->addr,
-                                      there, xfer->part->key, wr->type, FI_CSWAP, ctx);
-    return (int)fi_fetch_atomic(ep, buf, 1, desc, buf + RESULT_AT, desc, ctx->peer->addr, there, xfer->part->key,
-                                wr->type, wr->action, ctx);
+                                      there, key, wr->type, FI_CSWAP, ctx);
+    return (int)fi_fetch_atomic(ep, buf, 1, desc, buf + RESULT_AT, desc, ctx->peer->addr, there, key, wr->type,
+                                wr->action, ctx);
 }
 
 static void atomic_ended(struct net_link *net, struct net_ctx *ctx, int error)
@@ -173,7 +178,7 @@ tern_status tern_ofi_atomic_start(struct tern_lane *lane, const struct tern_link
         return tern_net_peer_gone(atomic->xfer.part->rank);
     pthread_mutex_lock(&net->lock);
     if ((wr = tern_ofi_op_begin((struct net_lane *)lane, &atomic->xfer, op, atomic_post, atomic_ended, &st))) {
-        memcpy(wr->bounce, values, sizeof(values)); /* little-endian: a 4-byte value comes first */
+        memcpy(wr->bounce, values, sizeof(values)); /* little-endian: a value begins with its lowest byte */
         wr->type = (uint8_t)datatype_of(atomic->type, atomic->op);
         wr->action = (uint8_t)op_of(atomic->op);
         op->net.atomic = true;

@@ -1,12 +1,9 @@
 /* link.c: opening and closing the link between nodes, and its function table. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "link/none.h"
 #include "link/ofi/ofi.h"
-
-#define FILES_BESIDE 128 /* descriptors for everything but the connections to peers */
 
 /* Close the endpoint. After that no peer accesses memory of this rank. A provider that binds memory to the endpoint
  * requires that all registrations are closed before the endpoint. For the others the endpoint is closed first. */
@@ -35,19 +32,6 @@ static void link_close(struct tern_link *link)
     free(ofi);
 }
 
-/* Raise the soft limit of open files as far as necessary and permitted. Over TCP each peer that is used needs a
- * descriptor. The usual soft limit of 1024 exists for programs that call select(), and a large job may exceed it. */
-static void raise_file_limit(int ranks)
-{
-    rlim_t        wanted = (rlim_t)ranks + FILES_BESIDE;
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
-        return;
-    limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit); /* if the limit remains too low, a failed connection reports that */
-}
-
 static tern_status link_open(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out)
 {
     static tern_status (*const step[])(struct ofi_link *) = { tern_ofi_endpoint_open, tern_ofi_wr_pool_open,
@@ -62,14 +46,15 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
     ofi->endpoint.wait_fd = -1;
     tern_base_list_init(&ofi->mrs);
     tern_base_list_init(&ofi->mr_cache);
-    raise_file_limit(boot->ranks);
-    st = tern_net_open(&ofi->net, &tern_ofi_verbs, boot, up);
+    if ((st = tern_net_open(&ofi->net, &tern_ofi_verbs, boot, up)) == TERN_OK)
+        tern_ofi_limits_raise(ofi);
     for (unsigned i = 0; st == TERN_OK && i < sizeof(step) / sizeof(step[0]); i++)
         st = step[i](ofi);
     if (st < 0) {
         link_close((struct tern_link *)ofi);
         return st;
     }
+    tern_ofi_limits_check(ofi);
     *out = (struct tern_link *)ofi;
     return TERN_OK;
 }
@@ -106,6 +91,7 @@ const struct tern_link_ops tern_ofi_ops = {
     .reaches = link_reaches,
     .attach = tern_ofi_attach,
     .detach = tern_link_no_detach,
+    .grown = tern_ofi_grown,
     .expose = tern_ofi_expose,
     .unexpose = tern_ofi_unexpose,
     .lane_open = tern_net_lane_open,

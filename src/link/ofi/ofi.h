@@ -115,12 +115,19 @@ tern_status tern_ofi_fail(const struct ofi_link *ofi, int64_t rc, const char *ca
 const char *tern_ofi_why(const struct net_link *net, int error); /* text of a positive libfabric error number */
 tern_status tern_ofi_resolve(struct net_link *net, struct net_peer *peer);
 
+/* limits.c: raise the soft limit on open files as far as necessary and permitted; warn, on the first rank of each node,
+ * of limits that may be too low; write what a failed registration of memory has to do with a limit, or nothing. */
+void tern_ofi_limits_raise(const struct ofi_link *ofi);
+void tern_ofi_limits_check(const struct ofi_link *ofi);
+void tern_ofi_limits_describe(const struct ofi_link *ofi, char *text, size_t size);
+
 /* region.c. register and unregister are the verbs reg and dereg. The others, but for close, are functions of the link
  * interface. */
 tern_status tern_ofi_register(struct net_link *net, const void *addr, size_t len, unsigned access, struct net_mr *mr);
 void        tern_ofi_unregister(struct net_mr *mr);
 tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
                             struct tern_link_part *part);
+tern_status tern_ofi_grown(struct tern_link *link, const struct tern_mem_handle *handle, struct tern_link_part *part);
 tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *handle);
 void        tern_ofi_unexpose(struct tern_link *link, uint64_t region);
 void        tern_ofi_invalidate(struct tern_link *link, const void *addr, size_t len);

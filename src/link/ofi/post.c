@@ -210,7 +210,7 @@ static int wr_post(struct net_link *net, struct net_ctx *ctx)
         return 0;
     }
     xfer = &op->xfer;
-    remote = (struct net_remote){ .key = xfer->part->key, .addr = xfer->part->remote + xfer->offset };
+    remote = (struct net_remote){ .key = tern_link_part_key(xfer->part), .addr = xfer->part->remote + xfer->offset };
     if (wr->flush) {
         remote.addr += xfer->len - 1;
         remote.len = 1;
@@ -348,7 +348,7 @@ static bool ofi_can_notify(struct tern_lane *lane, struct tern_xfer *xfer)
     const struct ofi_link      *ofi = tern_ofi(((struct net_lane *)lane)->net);
     const struct net_put_notify written = { .from = (uint32_t)ofi->net.rank,
                                             .tag = xfer->tag,
-                                            .region = tern_link_region_of(xfer->part->rank, xfer->part->region),
+                                            .region = tern_link_region_of(xfer->part->rank, xfer->part->scope),
                                             .bytes = xfer->len };
 
     return !xfer->get && xfer->len > 0 && xfer->len <= (ofi->endpoint.mr_local ? ofi->bounce : ofi->chunk) &&

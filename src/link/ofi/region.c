@@ -1,7 +1,10 @@
 /* region.c: registered memory.
  *
  * Each part of a region on this rank is registered when it is created. If the provider accepts keys of our choice, the
- * key is random and cannot be guessed. The memory handle carries key and address to the peers.
+ * key is random and cannot be guessed. The memory handle carries key and address to the peers. A part that can grow is
+ * registered up to its reserve, unless the provider requires that registered memory is allocated (FI_MR_ALLOCATED):
+ * then its first bytes are registered, and when the part grows, it is registered once more, with a new key. The former
+ * registration stays open until the region is freed, because peers may have transfers outstanding that use its key.
  *
  * Some providers require that the program's own buffers are registered, too. Such a buffer is registered, in whole
  * pages, for the work requests that need it. After use, up to TERN_OFI_CACHE bytes of registrations are kept; when
@@ -50,6 +53,7 @@ tern_status tern_ofi_register(struct net_link *net, const void *addr, size_t len
     uint64_t             flags = FI_SEND | FI_RECV | FI_READ | FI_WRITE;
     struct fid_mr       *fid = NULL;
     int                  rc = -FI_ENOKEY;
+    char                 limits[200];
 
     *mr = (struct net_mr){ .handle = NULL };
     if (access == 0 && !endpoint->mr_local)
@@ -59,10 +63,12 @@ tern_status tern_ofi_register(struct net_link *net, const void *addr, size_t len
         rc = fi_mr_reg(endpoint->domain, addr, len, flags, 0, random_key(endpoint), 0, &fid, NULL);
     if (rc == 0 && (rc = bind_to_endpoint(endpoint, fid)) != 0)
         fi_close(&fid->fid);
-    if (rc != 0)
+    if (rc != 0) {
+        tern_ofi_limits_describe(ofi, limits, sizeof(limits));
         return tern_base_fail(rc == -FI_ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_LINK,
-                              "link %s: %zu bytes of memory cannot be registered: %s (see ulimit -l)", net->name, len,
-                              endpoint->fabric.calls->strerror(-rc));
+                              "link %s: %zu bytes of memory cannot be registered: %s%s", net->name, len,
+                              endpoint->fabric.calls->strerror(-rc), limits);
+    }
     mr->handle = fid;
     mr->key = fi_mr_key(fid);
     mr->base = endpoint->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)addr : 0;
@@ -86,26 +92,77 @@ static void drop(struct net_exposed *entry)
     free(entry);
 }
 
-tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *handle)
+/* Return the number of bytes to register for a part: the reserve, where registered memory need not be allocated. */
+static uint64_t bytes_to_register(const struct ofi_link *ofi, const struct tern_mem_handle *handle)
 {
-    struct net_link    *net = tern_net(link);
+    bool allocated = (ofi->endpoint.info->domain_attr->mr_mode & FI_MR_ALLOCATED) != 0 ||
+                     tern_opt.ofi_local == TERN_OFI_LOCAL_ALWAYS; /* tests of providers with more requirements */
+
+    return allocated || handle->reserve < handle->size ? handle->size : handle->reserve;
+}
+
+/* Register a part. Its newest registration is the first on the list. */
+static tern_status add_exposed(struct net_link *net, const struct tern_mem_handle *handle, struct net_exposed **out)
+{
+    uint64_t            bytes = bytes_to_register(tern_ofi(net), handle);
     struct net_exposed *entry = malloc(sizeof(*entry));
     tern_status         st;
 
     if (!entry)
         return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu bytes", sizeof(*entry));
     entry->base = tern_link_exposed_of(handle, net->rank);
-    pthread_mutex_lock(&net->lock);
-    st = tern_ofi_register(net, (void *)(uintptr_t)handle->addr, handle->size, NET_REMOTE_READ | NET_REMOTE_WRITE,
-                           &entry->mr);
-    if (st == TERN_OK)
-        st = tern_link_key_add(handle, TERN_LINK_OFI, &(struct key){ entry->mr.key, entry->mr.base },
-                               sizeof(struct key));
+    entry->registered = bytes;
+    st = bytes == 0 ? TERN_OK
+                    : tern_ofi_register(net, (void *)(uintptr_t)handle->addr, bytes, NET_REMOTE_READ | NET_REMOTE_WRITE,
+                                        &entry->mr);
+    if (st < 0) {
+        free(entry);
+        return st;
+    }
+    if (bytes == 0)
+        entry->mr = (struct net_mr){ .handle = NULL };
     tern_base_list_push(&net->exposed, &entry->base.node);
-    if (st < 0)
+    *out = entry;
+    return TERN_OK;
+}
+
+tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *handle)
+{
+    struct net_link    *net = tern_net(link);
+    struct net_exposed *entry;
+    tern_status         st = TERN_OK;
+
+    pthread_mutex_lock(&net->lock);
+    entry = (struct net_exposed *)tern_link_exposed_find(&net->exposed, handle->region);
+    if (entry && handle->size < entry->base.mem.size && bytes_to_register(tern_ofi(net), handle) < entry->registered) {
+        drop(entry); /* the part returns to its former size, which has a registration of its own */
+        entry = (struct net_exposed *)tern_link_exposed_find(&net->exposed, handle->region);
+    }
+    if (entry && handle->size <= entry->registered)
+        entry->base.mem.size = handle->size;
+    else
+        st = add_exposed(net, handle, &entry);
+    if (st == TERN_OK && (st = tern_link_key_add(handle, TERN_LINK_OFI, &(struct key){ entry->mr.key, entry->mr.base },
+                                                 sizeof(struct key))) < 0)
         drop(entry);
     pthread_mutex_unlock(&net->lock);
     return st;
+}
+
+tern_status tern_ofi_grown(struct tern_link *link, const struct tern_mem_handle *handle, struct tern_link_part *part)
+{
+    struct key  key;
+    tern_status st = tern_link_key_get(handle, part->rank, TERN_LINK_OFI, &key, sizeof(key));
+
+    (void)link;
+    if (st < 0)
+        return st;
+    /* The base address is that of the first registration: 0, or the address of the memory. A part that was empty has
+     * none yet, and nothing accesses it. */
+    if (tern_link_part_size(part) == 0)
+        part->remote = key.base;
+    __atomic_store_n(&part->key, key.key, __ATOMIC_RELAXED);
+    return TERN_OK;
 }
 
 void tern_ofi_unexpose(struct tern_link *link, uint64_t region)
@@ -114,7 +171,7 @@ void tern_ofi_unexpose(struct tern_link *link, uint64_t region)
     struct tern_link_exposed *entry;
 
     pthread_mutex_lock(&net->lock);
-    if ((entry = tern_link_exposed_find(&net->exposed, region)))
+    while ((entry = tern_link_exposed_find(&net->exposed, region)))
         drop((struct net_exposed *)entry);
     pthread_mutex_unlock(&net->lock);
 }

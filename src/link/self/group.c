@@ -2,12 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "link/none.h"
 #include "link/self/self.h"
 
 struct self_group {
     struct tern_link_group base;
     uint64_t               object;
-    unsigned char          note[TERN_LINK_CONTRIBUTION];
+    uint32_t               proposal;
+    _Alignas(uint64_t) unsigned char note[TERN_LINK_CONTRIBUTION];
 };
 
 static tern_status self_group_open(struct tern_link *link, const struct tern_link_group *as,
@@ -20,6 +22,7 @@ static tern_status self_group_open(struct tern_link *link, const struct tern_lin
         return tern_base_fail(TERN_ERR_NOMEM, "link self: no memory for %zu bytes", sizeof(*group));
     group->base = *as;
     group->base.ops = &tern_self_group;
+    group->base.longest = TERN_LINK_CONTRIBUTION;
     *out = &group->base;
     return TERN_OK;
 }
@@ -58,6 +61,19 @@ static bool self_departed(const struct tern_link_group *group, uint32_t member, 
     return true;
 }
 
+static void self_regroup(struct tern_link_group *group, uint32_t id)
+{
+    group->regroups++;
+    ((struct self_group *)group)->proposal = id;
+}
+
+static bool self_regrouped(const struct tern_link_group *group, uint32_t member, uint32_t *id)
+{
+    (void)member;
+    *id = ((const struct self_group *)group)->proposal;
+    return true;
+}
+
 static void self_contribute(struct tern_link_group *group, const void *data, size_t len)
 {
     memcpy(((struct self_group *)group)->note, data, len);
@@ -69,21 +85,24 @@ static const void *self_contribution(const struct tern_link_group *group, uint32
     return ((const struct self_group *)group)->note;
 }
 
-static enum tern_member_doing self_doing(const struct tern_link_group *group, uint32_t member,
-                                         const void **contribution)
+static enum tern_member_doing self_doing(const struct tern_link_group *group, uint32_t member, uint32_t *call)
 {
-    (void)group, (void)member, (void)contribution;
+    (void)group, (void)member, (void)call;
     return TERN_MEMBER_ELSEWHERE;
 }
 
 const struct tern_group_ops tern_self_group = {
     .open = self_group_open,
     .close = self_group_close,
+    .space = tern_link_no_space,
     .arrive = self_arrive,
     .arrived = self_arrived,
     .has_arrived = self_has_arrived,
     .depart = self_depart,
     .departed = self_departed,
+    .advance = tern_link_no_advance,
+    .regroup = self_regroup,
+    .regrouped = self_regrouped,
     .contribute = self_contribute,
     .contribution = self_contribution,
     .doing = self_doing,

@@ -44,6 +44,7 @@ const struct tern_link_ops tern_self_ops = {
     .reaches = self_reaches,
     .attach = tern_self_attach,
     .detach = tern_link_no_detach, /* the core allocated the memory and releases it */
+    .grown = tern_link_no_grown,
     .expose = tern_link_no_expose,
     .unexpose = tern_link_no_unexpose,
     .lane_open = tern_link_no_lane_open,

@@ -14,6 +14,6 @@ tern_status tern_self_attach(struct tern_link *link, const struct tern_mem_handl
 {
     (void)link, (void)path_name;
     part->path = &self_path;
-    part->base = (unsigned char *)(uintptr_t)handle->addr;
+    part->base = tern_link_kind_loads(handle->mem_kind) ? (unsigned char *)(uintptr_t)handle->addr : NULL;
     return TERN_OK;
 }

@@ -187,6 +187,7 @@ static void answer(struct shm_link *shm, uint32_t number)
 
     chunk->status = fulfil(shm, peer, chunk);
     tern_base_order_before_peers(); /* before the application's threads, after a barrier with the peer */
+    tern_boot_written(tern_shm_slot(shm, shm->boot->rank));
     /* release: the copy and its status before the state. Pairs with the acquire in op_reap(). */
     atomic_store_explicit(&chunk->state, SHM_CHUNK_DONE, memory_order_release);
     tern_boot_wake(tern_shm_slot(shm, shm->rank_of[peer]));

@@ -86,6 +86,8 @@ static tern_status cma_start(struct tern_lane *lane, const struct tern_xfer *xfe
     }
     /* acq_rel: the data before this thread's later loads and stores. Pairs with the same fences in the peer. */
     atomic_thread_fence(memory_order_acq_rel);
+    if (!xfer->get)
+        tern_link_written(part);
     return TERN_OK;
 }
 
@@ -109,6 +111,8 @@ static tern_status cma_start_iov(struct tern_lane *lane, const struct tern_link_
     atomic_thread_fence(memory_order_acq_rel);
     if (moved < 0 || (size_t)moved != bytes)
         return cma_status(lane, part, moved < 0 ? errno : EFAULT);
+    if (!get)
+        tern_link_written(part);
     return TERN_OK;
 }
 

@@ -12,12 +12,19 @@
  * case, each word that a member waits for is equal to its own. A member that receives another word of the same barrier
  * adds its bits to its own word, so that all members learn of it. Words of odd and even barriers have different
  * places: a member that is one barrier ahead does not overwrite a word that has not been read.
+ *
+ * The slots of the world and of the node are in the control memory of the link. The members of other teams share memory
+ * that one of them has allocated in the arena, and that the last of them to leave the team frees.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "base/sanitize.h"
 #include "boot/bell.h"
+#include "link/none.h"
 #include "link/shm/shm.h"
 
 enum { KIND_PLAIN = 1, KIND_CONTRIBUTES = 2, KINDS = KIND_PLAIN | KIND_CONTRIBUTES, KIND_BITS = 2 };
@@ -26,6 +33,8 @@ struct shm_group {
     struct tern_link_group   base;
     struct shm_link         *shm;
     struct shm_barrier_slot *hall;     /* [size] */
+    _Atomic uint32_t        *left;     /* number of members that have closed the group; NULL: the world, or the node */
+    uint64_t                 bytes;    /* of the memory that the members share */
     bool                     by_seats; /* poll the slots of all members instead of dissemination */
     uint32_t                 rounds;
     uint32_t                 barrier; /* number of the last barrier entered */
@@ -35,19 +44,55 @@ struct shm_group {
     uint32_t                 seen;    /* number of members, from the first, known to have arrived */
 };
 
+/* The memory of a team: the slots of the members, then the number of members that have left. */
+static uint64_t shm_group_space(uint32_t size)
+{
+    return tern_base_round_up(size * sizeof(struct shm_barrier_slot) + sizeof(struct tern_robust_lock), 4096);
+}
+
+/* Map the memory that a member has allocated. */
+static tern_status map_hall(struct shm_group *group)
+{
+    struct stat about;
+    void       *at;
+
+    group->bytes = shm_group_space(group->base.size);
+    if (fstat(group->shm->boot->arena, &about) != 0 ||
+        !tern_base_covers((uint64_t)about.st_size, group->base.space, group->bytes))
+        return tern_base_fail(TERN_ERR_LINK, "link shm: the memory of a team at offset %llu is outside of the arena",
+                              (unsigned long long)group->base.space);
+    at = mmap(NULL, group->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, group->shm->boot->arena,
+              (off_t)group->base.space);
+    if (at == MAP_FAILED)
+        return tern_base_fail(TERN_ERR_NOMEM, "link shm: cannot map the %llu bytes of a team of %u ranks: %s",
+                              (unsigned long long)group->bytes, group->base.size, strerror(errno));
+    group->hall = at;
+    group->left = (_Atomic uint32_t *)(void *)(group->hall + group->base.size);
+    return TERN_OK;
+}
+
 static tern_status shm_group_open(struct tern_link *link, const struct tern_link_group *as,
                                   struct tern_link_group **out)
 {
     struct shm_link  *shm = tern_shm(link);
     struct shm_group *group = calloc(1, sizeof(*group));
+    tern_status       st = TERN_OK;
 
     if (!group)
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: no memory for %zu bytes", sizeof(*group));
     group->base = *as;
     group->base.ops = &tern_shm_group;
+    group->base.longest = TERN_LINK_CONTRIBUTION;
     group->shm = shm;
-    group->hall =
-        (struct shm_barrier_slot *)(void *)(shm->control + tern_shm_barrier_block_offset(shm->locals, as->id));
+    if (as->space != 0)
+        st = map_hall(group);
+    else
+        group->hall =
+            (struct shm_barrier_slot *)(void *)(shm->control + tern_shm_barrier_block_offset(shm->locals, as->id));
+    if (st < 0) {
+        free(group);
+        return st;
+    }
     group->by_seats =
         (uint32_t)shm->locals > shm->boot->segment->cores || shm->boot->segment->on_failure == TERN_ON_FAILURE_RETURN;
     group->rounds = tern_base_log2_up(as->size);
@@ -56,8 +101,19 @@ static tern_status shm_group_open(struct tern_link *link, const struct tern_link
     return TERN_OK;
 }
 
-static void shm_group_close(struct tern_link_group *group)
+static void shm_group_close(struct tern_link_group *base)
 {
+    struct shm_group *group = (struct shm_group *)base;
+
+    if (group->left) {
+        /* acq_rel: the accesses of all members before the memory is freed. Pairs with itself. */
+        bool last = atomic_fetch_add_explicit(group->left, 1, memory_order_acq_rel) + 1 == base->size;
+
+        munmap(group->hall, group->bytes);
+        if (last)
+            tern_boot_space_give(
+                &(struct tern_space){ .file = group->shm->boot->arena, .offset = base->space, .bytes = group->bytes });
+    }
     free(group);
 }
 
@@ -174,12 +230,33 @@ static bool shm_has_arrived(const struct tern_link_group *base, uint32_t member)
     return word_at(group, member, group->barrier) >> KIND_BITS == group->barrier << KIND_BITS >> KIND_BITS;
 }
 
+/* Whether no member is left that will depart in this round. A member that dies or leaves the job later wakes the
+ * others: see boot/relay.h and core/job.c. */
+static bool all_departed(const struct shm_group *group)
+{
+    for (uint32_t i = 0; i < group->base.size; i++) {
+        const struct tern_slot *slot = tern_shm_slot(group->shm, tern_link_group_world(&group->base, i));
+
+        /* relaxed: the caller only decides whether to wake other ranks, which read these words themselves. */
+        if (!tern_link_slot_reached(&group->hall[i].state.departures, group->base.departures) &&
+            atomic_load_explicit(&slot->fate, memory_order_relaxed) == TERN_FATE_RUNNING &&
+            atomic_load_explicit(&slot->life, memory_order_relaxed) < TERN_LIFE_LEAVING)
+            return false;
+    }
+    return true;
+}
+
+/* The last member to depart wakes the others: otherwise each of n ranks would wake up to n times. */
 static void shm_depart(struct tern_link_group *base, uint64_t object)
 {
     struct shm_group *group = (struct shm_group *)base;
 
     tern_link_slot_depart(base, &group->hall[base->me].state, object);
-    ring_others(group);
+    /* seq_cst: this member's departure before it reads the others'. Pairs with itself: of several members that depart
+     * last at the same time, at least one sees all departures and wakes the others. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (all_departed(group))
+        ring_others(group);
 }
 
 static bool shm_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
@@ -187,11 +264,27 @@ static bool shm_departed(const struct tern_link_group *base, uint32_t member, ui
     return tern_link_slot_departed(base, &((const struct shm_group *)base)->hall[member].state, object);
 }
 
+static void shm_regroup(struct tern_link_group *base, uint32_t id)
+{
+    struct shm_group *group = (struct shm_group *)base;
+
+    tern_link_slot_regroup(base, &group->hall[base->me].state, id);
+    ring_others(group);
+}
+
+static bool shm_regrouped(const struct tern_link_group *base, uint32_t member, uint32_t *id)
+{
+    return tern_link_slot_regrouped(base, &((const struct shm_group *)base)->hall[member].state, id);
+}
+
 static void shm_contribute(struct tern_link_group *base, const void *data, size_t len)
 {
     struct shm_group *group = (struct shm_group *)base;
 
     memcpy(group->hall[base->me].contribution[(group->barrier + 1) & 1], data, len); /* read after the next barrier */
+    /* relaxed: published by the word that says that this member contributes, in shm_arrive() */
+    atomic_store_explicit(&group->hall[base->me].state.call[(group->barrier + 1) & 1], base->call,
+                          memory_order_relaxed);
     group->kind = KIND_CONTRIBUTES;
 }
 
@@ -202,25 +295,32 @@ static const void *shm_contribution(const struct tern_link_group *base, uint32_t
     return group->hall[member].contribution[group->barrier & 1];
 }
 
-static enum tern_member_doing shm_doing(const struct tern_link_group *base, uint32_t member, const void **contribution)
+static enum tern_member_doing shm_doing(const struct tern_link_group *base, uint32_t member, uint32_t *call)
 {
     const struct shm_group *group = (const struct shm_group *)base;
     uint32_t                next = group->barrier + 1, word = word_at(group, member, next);
 
     if (word >> KIND_BITS != next << KIND_BITS >> KIND_BITS)
         return tern_link_slot_doing(base, &group->hall[member].state);
-    *contribution = group->hall[member].contribution[next & 1];
-    return word & KIND_CONTRIBUTES ? TERN_MEMBER_IN_GATHER : TERN_MEMBER_IN_BARRIER;
+    /* relaxed: after the word. A member that does not contribute is in a barrier, and has not written its call. */
+    *call = word & KIND_CONTRIBUTES
+                ? atomic_load_explicit(&group->hall[member].state.call[next & 1], memory_order_relaxed)
+                : 0;
+    return TERN_MEMBER_IN_CALL;
 }
 
 const struct tern_group_ops tern_shm_group = {
     .open = shm_group_open,
     .close = shm_group_close,
+    .space = shm_group_space,
     .arrive = shm_arrive,
     .arrived = shm_arrived,
     .has_arrived = shm_has_arrived,
     .depart = shm_depart,
     .departed = shm_departed,
+    .advance = tern_link_no_advance,
+    .regroup = shm_regroup,
+    .regrouped = shm_regrouped,
     .contribute = shm_contribute,
     .contribution = shm_contribution,
     .doing = shm_doing,

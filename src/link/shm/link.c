@@ -19,6 +19,21 @@ size_t tern_shm_barrier_block_offset(int locals, uint32_t id)
     return (size_t)locals * sizeof(struct shm_bounce_ctl) + id * (size_t)locals * sizeof(struct shm_barrier_slot);
 }
 
+/* Reserve the control memory, unless another rank has done so: the kernel checks every page of memory that is reserved
+ * already. Ranks that start at the same time may all reserve it. */
+static tern_status reserve_control(struct shm_link *shm, uint64_t offset)
+{
+    _Atomic uint32_t *done = &shm->boot->segment->has_control;
+    tern_status       st;
+
+    if (atomic_load_explicit(done, memory_order_relaxed) != 0) /* the pages have no content that would need an order */
+        return TERN_OK;
+    st = tern_boot_space_reserve(shm->boot->arena, offset, shm->control_bytes, "control memory of the node");
+    if (st == TERN_OK)
+        atomic_store_explicit(done, 1, memory_order_relaxed); /* see above */
+    return st;
+}
+
 static tern_status map_control(struct shm_link *shm)
 {
     uint64_t    offset = control_offset(shm->boot->segment);
@@ -28,8 +43,7 @@ static tern_status map_control(struct shm_link *shm)
         tern_base_round_up(tern_shm_barrier_block_offset(shm->locals, SHM_GROUPS) +
                                (size_t)shm->locals * (size_t)shm->locals * SHM_QUEUES * sizeof(struct shm_queue_ref),
                            PAGE);
-    st = tern_boot_space_reserve(shm->boot->arena, offset, shm->control_bytes, "control memory of the node");
-    if (st < 0)
+    if ((st = reserve_control(shm, offset)) < 0)
         return st;
     shm->control = mmap(NULL, shm->control_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, shm->boot->arena, (off_t)offset);
     if (shm->control == MAP_FAILED)
@@ -132,6 +146,7 @@ const struct tern_link_ops tern_shm_ops = {
     .reaches = link_reaches,
     .attach = tern_shm_attach,
     .detach = tern_shm_detach,
+    .grown = tern_link_no_grown,
     .expose = tern_shm_expose,
     .unexpose = tern_shm_unexpose,
     .lane_open = tern_shm_lane_open,

@@ -1,7 +1,8 @@
 /* message.c: messages between the ranks of a node. For notifications see notify.c.
  *
  * A sender allocates the rings to a receiver at the first message between them: two rings for requests and replies,
- * and one ring for tagged messages at the first tagged message. A queue_ref tells the receiver where the rings are.
+ * one ring for tagged messages at the first tagged message, and two more rings for the requests and replies that the
+ * helper thread of the receiver may take. A queue_ref tells the receiver where the rings are.
  * So memory grows with the number of pairs that communicate. If all ranks of the node send to one rank, the rings to
  * that rank take TERN_AM_QUEUE bytes, divided evenly among the senders, and TERN_MSG_QUEUE bytes for tagged
  * messages. A sender that dies leaves at most its own rings unfinished. A receiver polls the rings of the ranks that
@@ -27,13 +28,19 @@
 static tern_status attach_senders(struct tern_link_watch *watch);
 
 /* Number of rings, by kind of queue. */
-static const unsigned rings_of[SHM_RINGS] = { TERN_CHANNELS_PAIR, 1 };
+static const unsigned rings_of[SHM_RINGS] = { TERN_CHANNELS_PAIR, 1, TERN_CHANNELS_PAIR };
 /* Channel of the first ring, by kind of queue. */
-static const unsigned channel_of[SHM_RINGS] = { TERN_CHANNEL_REQUEST, TERN_CHANNEL_TAGGED };
+static const unsigned channel_of[SHM_RINGS] = { TERN_CHANNEL_REQUEST, TERN_CHANNEL_TAGGED,
+                                                TERN_CHANNEL_HELPER_REQUEST };
 
+/* Kind of the queue that has the ring of a channel. Notifications have no ring. */
 static inline enum shm_queue_kind kind_of(unsigned channel)
 {
-    return channel == TERN_CHANNEL_TAGGED ? SHM_QUEUE_TAGGED : SHM_QUEUE_PAIR;
+    static const uint8_t of[TERN_CHANNELS] = { [TERN_CHANNEL_TAGGED] = SHM_QUEUE_TAGGED,
+                                               [TERN_CHANNEL_HELPER_REQUEST] = SHM_QUEUE_HELPER,
+                                               [TERN_CHANNEL_HELPER_REPLY] = SHM_QUEUE_HELPER };
+
+    return (enum shm_queue_kind)of[channel];
 }
 
 static struct tern_ring_shape shape_of(enum shm_queue_kind kind, uint64_t bytes)
@@ -46,6 +53,7 @@ static void choose_rings(struct shm_msg *m, size_t locals)
 {
     m->ring_bytes[SHM_QUEUE_PAIR] =
         tern_link_ring_bytes(tern_opt.am_queue / (TERN_CHANNELS_PAIR * locals), SMALLEST_RING, LARGEST_RING);
+    m->ring_bytes[SHM_QUEUE_HELPER] = m->ring_bytes[SHM_QUEUE_PAIR];
     m->ring_bytes[SHM_QUEUE_TAGGED] = tern_link_ring_bytes(tern_opt.msg_queue / locals, SMALLEST_RING, LARGEST_TAGGED);
     for (unsigned kind = 0; kind < SHM_RINGS; kind++)
         m->shape[kind] = shape_of(kind, m->ring_bytes[kind]);
@@ -159,7 +167,10 @@ static tern_status tx_make(struct shm_link *shm, int peer, enum shm_queue_kind k
         tern_base_ring_producer_init(&tx->producer[c].producer, tx->map + c * bytes, m->shape[kind]);
     tern_shm_announce(shm, peer, kind, tx->space.offset, bytes);
     tern_base_log(TERN_LOG_DEBUG, "link shm: connected to rank %d for %s, by a queue of %zu bytes", peer,
-                  kind == SHM_QUEUE_TAGGED ? "tagged messages" : "active messages", rings_of[kind] * bytes);
+                  kind == SHM_QUEUE_TAGGED   ? "tagged messages"
+                  : kind == SHM_QUEUE_HELPER ? "active messages that the helper thread may take"
+                                             : "active messages",
+                  rings_of[kind] * bytes);
     return TERN_OK;
 }
 
@@ -251,6 +262,8 @@ static tern_status shm_msg_send_short(struct tern_link *link, int peer, unsigned
         return send_short(tern_shm(link), peer, TERN_CHANNEL_TAGGED, SHM_QUEUE_TAGGED, first, rest, count);
     if (channel < TERN_CHANNELS_PAIR)
         return send_short(tern_shm(link), peer, channel, SHM_QUEUE_PAIR, first, rest, count);
+    if (channel >= TERN_CHANNEL_HELPER_REQUEST)
+        return send_short(tern_shm(link), peer, channel, SHM_QUEUE_HELPER, first, rest, count);
     msg = (struct tern_link_msg){ .peer = peer, .channel = TERN_CHANNEL_NOTIFY };
     if ((st = tern_shm_notify_reserve(tern_shm(link), &msg)) != TERN_OK)
         return st;
@@ -290,7 +303,13 @@ static tern_status deliver_tagged(struct tern_link_watch *watch)
     return tern_link_rx_deliver((struct tern_link_rx *)watch, tern_shm(watch->link)->up, TERN_CHANNEL_TAGGED);
 }
 
-static tern_status (*const deliver_of[SHM_RINGS])(struct tern_link_watch *) = { deliver, deliver_tagged };
+static tern_status deliver_helper(struct tern_link_watch *watch)
+{
+    return tern_link_rx_deliver((struct tern_link_rx *)watch, tern_shm(watch->link)->up, watch->channel);
+}
+
+static tern_status (*const deliver_of[SHM_RINGS])(struct tern_link_watch *) = { deliver, deliver_tagged,
+                                                                                deliver_helper };
 
 /* Start to receive from the mapped rings of a sender, which have this many bytes each. */
 static tern_status rx_open(struct shm_link *shm, int from, enum shm_queue_kind kind, struct shm_rx *rx, size_t bytes)

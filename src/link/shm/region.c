@@ -21,19 +21,23 @@ static const struct tern_link_path mapped_path = { .name = "shm",
 
 static tern_status map_file(struct tern_link_part *part, int file, uint64_t offset)
 {
-    uint64_t    bytes = tern_base_round_up(part->size, tern_boot_space_unit(file));
+    uint64_t    unit = tern_boot_space_unit(file), before = offset % unit; /* of adopted memory, any number */
+    uint64_t    reach = part->reserve > part->size ? part->reserve : part->size;
+    uint64_t    bytes = reach <= UINT64_MAX - before ? tern_base_round_up(before + reach, unit) : 0;
     struct stat about;
     void       *base;
 
-    if (bytes == 0 || fstat(file, &about) != 0 || !tern_base_covers((uint64_t)about.st_size, offset, part->size))
+    /* The bytes between size and reserve may lie behind the end of the file until the part grows. */
+    if (bytes == 0 || fstat(file, &about) != 0 ||
+        (part->size > 0 && !tern_base_covers((uint64_t)about.st_size, offset, part->size)))
         return tern_base_fail(TERN_ERR_LINK,
                               "rank %d sent a memory handle for %llu bytes at offset %llu, outside of its memory file",
                               part->rank, (unsigned long long)part->size, (unsigned long long)offset);
-    base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
+    base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, (off_t)(offset - before));
     if (base == MAP_FAILED)
-        return tern_base_fail(TERN_ERR_NOMEM, "cannot map the %llu bytes of rank %d: %s",
-                              (unsigned long long)part->size, part->rank, strerror(errno));
-    part->base = base;
+        return tern_base_fail(TERN_ERR_NOMEM, "cannot map the %llu bytes of rank %d: %s (see ulimit -v)",
+                              (unsigned long long)reach, part->rank, strerror(errno));
+    part->base = (unsigned char *)base + before;
     part->mapped = bytes;
     part->path = &mapped_path;
     return TERN_OK;
@@ -98,7 +102,7 @@ tern_status tern_shm_attach(struct tern_link *link, const struct tern_mem_handle
     tern_status            st = reach(shm, handle, path_name, part);
 
     part->inline_notify =
-        st == TERN_OK && part->base && shm->notify.inline_notify &&
+        st == TERN_OK && tern_link_loads(part) && shm->notify.inline_notify &&
         atomic_load_explicit(&ctl->inline_notify, memory_order_relaxed) != 0; /* relaxed: the peer wrote it before
                                                                                   it joined */
     return st;
@@ -107,6 +111,6 @@ tern_status tern_shm_attach(struct tern_link *link, const struct tern_mem_handle
 void tern_shm_detach(struct tern_link *link, struct tern_link_part *part)
 {
     (void)link;
-    if (part->mapped > 0)
-        munmap(part->base, part->mapped);
+    if (part->mapped > 0) /* mappings begin at a page */
+        munmap(part->base - (uintptr_t)part->base % (uintptr_t)sysconf(_SC_PAGESIZE), part->mapped);
 }

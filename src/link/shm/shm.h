@@ -70,14 +70,21 @@ struct shm_barrier_slot {
     struct {
         _Alignas(64) _Atomic uint32_t word[2]; /* what the partner of this round has signaled. Writer: the partner */
     } round[SHM_ROUNDS];
-    _Alignas(64) _Atomic uint32_t arrived[2];                           /* arrivals of the member. Writer: the member */
-    struct tern_barrier_slot state;                                     /* departures. Writer: the member */
+    _Alignas(64) _Atomic uint32_t arrived[2]; /* arrivals of the member. Writer: the member */
+    struct tern_barrier_slot state;           /* departures, and the calls that contribute. Writer: the member */
     _Alignas(64) unsigned char contribution[2][TERN_LINK_CONTRIBUTION]; /* Writer: the member */
 };
 
-/* The queues from one rank to another: the pair of rings for requests and replies, the ring for tagged messages, and
- * the notification queue. */
-enum shm_queue_kind { SHM_QUEUE_PAIR, SHM_QUEUE_TAGGED, SHM_RINGS, SHM_QUEUE_NOTIFY = SHM_RINGS, SHM_QUEUES };
+/* The queues from one rank to another: the pair of rings for requests and replies, the ring for tagged messages, the
+ * pair of rings for requests and replies that the helper thread may take, and the notification queue. */
+enum shm_queue_kind {
+    SHM_QUEUE_PAIR,
+    SHM_QUEUE_TAGGED,
+    SHM_QUEUE_HELPER,
+    SHM_RINGS,
+    SHM_QUEUE_NOTIFY = SHM_RINGS,
+    SHM_QUEUES
+};
 
 /* Where a queue lies. Writer: the sender, once. */
 struct shm_queue_ref {

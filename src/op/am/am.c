@@ -12,6 +12,7 @@
 
 #include "base/bits.h"
 #include "base/log.h"
+#include "base/read_once.h"
 #include "core/group_bruck.h"
 #include "core/job.h"
 #include "core/message.h"
@@ -19,7 +20,9 @@
 #include "core/wait.h"
 #include "core/wire.h"
 #include "op/start.h"
+#include "op/am/client.h"
 #include "op/am/decode.h"
+#include "op/am/named.h"
 #include "op/wire.h"
 
 struct tern_op_am_entry tern_op_am_entry[TERN_OP_AM_IDS];
@@ -57,19 +60,49 @@ static void *long_payload(const struct wire_long *at)
     return (void *)(uintptr_t)(part.addr + at->offset);
 }
 
-/* Let the source of a message count in the team that its handler names. Returns the handler without the team, or a
- * number that is no handler if this rank has no such team. */
+#define NO_TEAM UINT32_MAX /* instead of a handler: this rank has no such team any more */
+
+/* Take the id of the team, which is the first argument. Returns NULL if there is none, or if this rank has no such
+ * team. */
+static struct tern_team *take_team(tern_am_event *event)
+{
+    uint32_t id;
+
+    if (event->nargs == 0)
+        return NULL;
+    id = __atomic_load_n(event->args, __ATOMIC_RELAXED); /* once: a hostile sender may change it */
+    event->args++;
+    event->nargs--;
+    event->token->team |= (uint64_t)id << 32;
+    return id >= TERN_TEAM_FIRST ? tern_core_team_numbered(id) : NULL;
+}
+
+/* Let the source of a message count in the team that its handler names. Returns the handler without the team, a number
+ * that is no handler if the source is not in such a team, or NO_TEAM. */
 static __attribute__((noinline)) unsigned enter_team(unsigned handler, tern_am_event *event)
 {
-    struct tern_team *team = tern_core_team_numbered(handler >> WIRE_TEAM_SHIFT);
+    unsigned          number = handler >> WIRE_TEAM_SHIFT;
+    bool              named = number == WIRE_TEAM_NAMED && event->nargs > 0;
+    struct tern_team *team = named ? take_team(event) : tern_core_team_numbered(number);
     int               source = team ? tern_core_team_rank(team, event->token->from) : -1;
 
+    if (named && !team)
+        return NO_TEAM;
     if (source < 0)
         return handler;
     event->team = team;
     event->source = source;
-    event->token->team = handler & ~(WIRE_TEAM(1) - 1);
+    event->token->team |= handler & ~(WIRE_TEAM(1) - 1);
     return handler & (WIRE_TEAM(1) - 1);
+}
+
+/* A message names a team that this rank has freed: a reply that nobody waited for, or a message of a rank that has not
+ * noticed yet that a member of the team died. */
+static __attribute__((cold)) void drop_message(const tern_am_event *event)
+{
+    tern_base_log(TERN_LOG_WARN,
+                  "an active message of rank %d is dropped: this rank has freed its team, or a member died",
+                  event->token->from);
 }
 
 /* Run the handler of a checked message. */
@@ -78,8 +111,10 @@ static inline void run(unsigned handler, tern_am_event *event)
     const tern_am_token *outer = tern_op_am_handling;
     tern_am_handler      function;
 
-    if (TERN_UNLIKELY(handler >= WIRE_TEAM(1)))
-        handler = enter_team(handler, event);
+    if (TERN_UNLIKELY(handler >= WIRE_TEAM(1)) && (handler = enter_team(handler, event)) == NO_TEAM) {
+        drop_message(event);
+        return;
+    }
     if (TERN_UNLIKELY(handler >= TERN_OP_AM_IDS) ||
         /* acquire: pairs with tern_op_am_register(). */
         TERN_UNLIKELY(!(function = __atomic_load_n(&tern_op_am_entry[handler].function, __ATOMIC_ACQUIRE))))
@@ -93,7 +128,7 @@ static inline void run(unsigned handler, tern_am_event *event)
 static __attribute__((noinline)) void receive_any(const struct tern_am_arrival *arrived, tern_am_event *event)
 {
     unsigned         handler = wire_handler(arrived->first);
-    uint32_t         args[TERN_AM_ARGS];
+    uint32_t         args[WIRE_AM_ARGS];
     struct wire_long place;
     bool             sound;
 
@@ -138,13 +173,26 @@ void tern_op_am_receive(int from, unsigned channel, const unsigned char *head_by
         receive_any(&(struct tern_am_arrival){ head_bytes, first, data, len }, &event);
 }
 
+void tern_op_am_receive_helped(int from, unsigned channel, const unsigned char *head_bytes, const unsigned char *data,
+                               size_t len)
+{
+    uint64_t                  first;
+    _Alignas(8) unsigned char head[TERN_LINK_HEAD];
+
+    tern_base_copy_once(head, head_bytes, sizeof(head)); /* the checked handler must not change */
+    memcpy(&first, head, sizeof(first));
+    if (wire_handler(first) != WIRE_AM_HELPED)
+        refuse(from, wire_handler(first), "on a channel that is not for its messages");
+    tern_op_am_receive(from, channel - TERN_CHANNEL_HELPER_REQUEST, head, data, len);
+}
+
 /* ---- sending ---- */
 
 size_t tern_op_am_max_medium(int peer, unsigned nargs)
 {
     size_t longest = tern_core_ops_to(peer)->msg->max_data(tern_core_link_to(peer), peer, TERN_CHANNEL_REQUEST);
 
-    return longest - (nargs > WIRE_ARGS ? WIRE_SPILL : 0);
+    return longest - (nargs + 1 > WIRE_ARGS ? WIRE_SPILL : 0); /* + 1: the message may have to name its team */
 }
 
 size_t tern_op_am_max_carried(int peer)
@@ -273,7 +321,8 @@ static void publish_long(const struct tern_link_msg *msg, unsigned handler, cons
 
 /* Send a long message. It carries its payload if the transfer would need the target's help and the sender does not want
  * to wait for it. */
-static tern_status send_long(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m)
+static inline __attribute__((always_inline)) tern_status send_long(struct tern_ctx *ctx, struct tern_link_msg *msg,
+                                                                   const tern_am *m, unsigned handler)
 {
     struct wire_long where = { m->region->id, m->offset, m->len };
     bool   carried = (m->flags & TERN_IMMEDIATE) && m->len > 0 && tern_op_am_needs_help(&m->region->part[msg->peer]);
@@ -289,15 +338,16 @@ static tern_status send_long(struct tern_ctx *ctx, struct tern_link_msg *msg, co
     if (st < 0)
         tern_core_ops_to(msg->peer)->msg->drop(tern_core_link_to(msg->peer), msg);
     else
-        publish_long(msg, tern_op_am_with_team(ctx, m->handler), m->args, m->nargs, &where, carried);
+        publish_long(msg, handler, m->args, m->nargs, &where, carried);
     return st;
 }
 
 /* Try to send a message whose payload is in the head, behind the arguments, in one call. */
-static tern_status send_small(struct tern_ctx *ctx, int peer, const tern_am *m, unsigned place)
+static inline __attribute__((always_inline)) tern_status send_small(struct tern_ctx            *ctx,
+                                                                    const struct tern_link_msg *msg, const tern_am *m,
+                                                                    unsigned handler, unsigned place)
 {
-    struct wire_am head = { (uint16_t)tern_op_am_with_team(ctx, m->handler), (uint8_t)m->nargs,
-                            wire_shape(m->kind, place), (uint32_t)m->len };
+    struct wire_am head = { (uint16_t)handler, (uint8_t)m->nargs, wire_shape(m->kind, place), (uint32_t)m->len };
     unsigned       before = place - (unsigned)(sizeof(head) / sizeof(uint32_t));
     uint32_t       rest[TERN_LINK_SHORT_ARGS];
 
@@ -307,12 +357,17 @@ static tern_status send_small(struct tern_ctx *ctx, int peer, const tern_am *m, 
         rest[i] = m->args[i];
     if (m->len > 0)
         tern_copy(rest + before, m->payload, m->len);
-    return tern_op_am_send_words(ctx, peer, wire_word(head), rest,
-                                 before + (unsigned)((m->len + 3) / sizeof(uint32_t)));
+    if (TERN_UNLIKELY(ctx && tern_core_ctx_must_follow(ctx, msg->peer)))
+        return TERN_AGAIN;
+    return tern_core_ops_to(msg->peer)->msg->send_short(tern_core_link_to(msg->peer), msg->peer, msg->channel,
+                                                        wire_word(head), rest,
+                                                        before + (unsigned)((m->len + 3) / sizeof(uint32_t)));
 }
 
 /* Send a message by reserving space in the queue, waiting for space if necessary. */
-static tern_status send_reserved(struct tern_ctx *ctx, struct tern_link_msg *msg, const tern_am *m, unsigned place)
+static inline __attribute__((always_inline)) tern_status send_reserved(struct tern_ctx *ctx, struct tern_link_msg *msg,
+                                                                       const tern_am *m, unsigned handler,
+                                                                       unsigned place)
 {
     size_t         bytes = data_bytes(place, m->len);
     unsigned char *payload;
@@ -320,41 +375,63 @@ static tern_status send_reserved(struct tern_ctx *ctx, struct tern_link_msg *msg
 
     if (st != TERN_OK)
         return st;
-    payload = write_head(msg, tern_op_am_with_team(ctx, m->handler), m->args, m->nargs, m->kind, place, m->len);
+    payload = write_head(msg, handler, m->args, m->nargs, m->kind, place, m->len);
     if (m->len > 0)
         tern_copy(payload, m->payload, m->len);
     publish(msg, place, m->len);
     return TERN_OK;
 }
 
-tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *m)
+/* Send a message of any kind. handler is that of the head, which may contain a team. */
+static inline __attribute__((always_inline)) tern_status send(struct tern_ctx *ctx, int peer, const tern_am *m,
+                                                              unsigned handler, unsigned channel)
 {
-    struct tern_link_msg msg = { .peer = peer, .channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY };
+    struct tern_link_msg msg = { .peer = peer, .channel = channel };
     unsigned             place = wire_place(m->nargs, m->len);
     tern_status          st = TERN_AGAIN;
 
     if (TERN_UNLIKELY(m->kind == TERN_AM_LONG)) {
-        st = send_long(ctx, &msg, m);
+        st = send_long(ctx, &msg, m, handler);
     } else {
         if (wire_in_head(place))
-            st = send_small(ctx, peer, m, place);
+            st = send_small(ctx, &msg, m, handler, place);
         if (st == TERN_AGAIN)
-            st = send_reserved(ctx, &msg, m, place);
+            st = send_reserved(ctx, &msg, m, handler, place);
     }
     if (m->local && st == TERN_OK)
         *m->local = TERN_EVENT_INIT; /* the payload has been copied or delivered */
     return st;
 }
 
-tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am *m)
+tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *message)
 {
-    struct tern_link_msg msg = { .peer = peer, .channel = TERN_CHANNEL_REQUEST };
+    struct named_args named;
+    tern_am           copy;
+    const tern_am    *m = with_name(ctx, message, &copy, &named);
+
+    return send(ctx, peer, m, tern_op_am_with_team(ctx, m->handler), ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY);
+}
+
+tern_status tern_op_am_send_client(struct tern_ctx *ctx, int peer, const tern_am *m)
+{
+    return send(ctx, peer, m, m->handler, tern_op_am_channel(m->handler, ctx == NULL));
+}
+
+tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am *message)
+{
+    struct named_args    named;
+    tern_am              copy;
+    bool                 of_client = tern_op_am_is_client(message->handler);
+    const tern_am       *m = of_client ? message : with_name(ctx, message, &copy, &named);
+    struct tern_link_msg msg = { .peer = peer,
+                                 .channel = of_client ? tern_op_am_channel(m->handler, false) : TERN_CHANNEL_REQUEST };
     struct wire_long     where = { m->region->id, m->offset, m->len };
     size_t               bytes = data_bytes(wire_place(m->nargs, sizeof(where)), sizeof(where));
     tern_status          st = try_open(ctx, &msg, bytes, bytes);
 
     if (st == TERN_OK)
-        publish_long(&msg, tern_op_am_with_team(ctx, m->handler), m->args, m->nargs, &where, false);
+        publish_long(&msg, of_client ? m->handler : tern_op_am_with_team(ctx, m->handler), m->args, m->nargs, &where,
+                     false);
     return st;
 }
 
@@ -364,15 +441,16 @@ tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am
  * must not wait after an immediate prepare. Otherwise the payload is written directly to the target's memory. */
 static bool is_queued(const tern_am_prepare_opts *wish, const struct tern_link_part *part)
 {
-    if (!part || (!wish->buffer && !part->base))
+    if (!part || (!wish->buffer && !tern_link_loads(part)))
         return true;
     return (wish->flags & TERN_IMMEDIATE) && tern_op_am_needs_help(part);
 }
 
 /* Reserve space for a head, and for a payload of the wished length if the payload is in the data, and report the
  * address and the maximum length of the payload. */
-static inline tern_status reserve_queued(struct tern_op_am_reservation *reservation, const tern_am_prepare_opts *wish,
-                                         tern_am_prepared *out)
+static inline __attribute__((always_inline)) tern_status reserve_queued(struct tern_op_am_reservation *reservation,
+                                                                        const tern_am_prepare_opts    *wish,
+                                                                        tern_am_prepared              *out)
 {
     struct tern_link_msg *msg = &reservation->msg;
     size_t                before = reservation->before, max = wish->max;
@@ -401,7 +479,9 @@ static __attribute__((noinline)) tern_status prepare_any(const tern_am_prepare_o
     reservation->region = wish->region;
     reservation->offset = wish->offset;
     if (part) { /* the wire_long, and, if queued, behind it the payload until commit */
-        reservation->place = (uint8_t)wire_place(wish->nargs, queued ? TERN_LINK_HEAD : sizeof(struct wire_long));
+        unsigned nargs = wish->nargs + (tern_op_am_named_team(reservation->ctx) != 0 ? 1u : 0u);
+
+        reservation->place = (uint8_t)wire_place(nargs, queued ? TERN_LINK_HEAD : sizeof(struct wire_long));
         reservation->before = queued ? WIRE_STAGE : (uint8_t)wire_before(reservation->place);
     }
     if (queued) {
@@ -418,25 +498,47 @@ static __attribute__((noinline)) tern_status prepare_any(const tern_am_prepare_o
     return st;
 }
 
-tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_prepare_opts *wish,
-                               struct tern_op_am_reservation *reservation, tern_am_prepared *out)
+/* Prepare a message on a channel. */
+static inline __attribute__((always_inline)) tern_status prepare(struct tern_ctx *ctx, int peer, unsigned channel,
+                                                                 const tern_am_prepare_opts    *wish,
+                                                                 struct tern_op_am_reservation *reservation,
+                                                                 tern_am_prepared              *out)
 {
     tern_status st;
 
     reservation->msg.peer = peer; /* set by field: the link fills in the rest */
-    reservation->msg.channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY;
+    reservation->msg.channel = channel;
     reservation->ctx = ctx;
     reservation->token = NULL;
     reservation->nargs = wish->nargs;
     reservation->kind = (uint8_t)wish->kind;
-    reservation->place = (uint8_t)wire_place(wish->nargs, wish->max);
+    reservation->place = (uint8_t)wire_place(wish->nargs + (tern_op_am_named_team(ctx) != 0 ? 1u : 0u), wish->max);
     reservation->before = (uint8_t)wire_before(reservation->place);
     reservation->live = 0;
     if (TERN_LIKELY(wish->kind == TERN_AM_MEDIUM && !wish->buffer))
         st = reserve_queued(reservation, wish, out);
     else
         st = prepare_any(wish, reservation, out);
-    reservation->live = st == TERN_OK;
+    reservation->live = st == TERN_OK ? TERN_AM_LIVE : TERN_AM_DEAD;
+    return st;
+}
+
+tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_prepare_opts *wish,
+                               struct tern_op_am_reservation *reservation, tern_am_prepared *out)
+{
+    return prepare(ctx, peer, ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY, wish, reservation, out);
+}
+
+tern_status tern_op_am_prepare_client(struct tern_am_client *client, struct tern_ctx *ctx, int peer,
+                                      const tern_am_prepare_opts *wish, struct tern_op_am_reservation *reservation,
+                                      tern_am_prepared *out)
+{
+    unsigned    handler = tern_op_am_client_handler(client);
+    tern_status st = prepare(ctx, peer, tern_op_am_channel(handler, ctx == NULL), wish, reservation, out);
+
+    reservation->client = client;
+    if (st == TERN_OK)
+        reservation->live = TERN_AM_LIVE_CLIENT;
     return st;
 }
 
@@ -450,7 +552,7 @@ static tern_status commit_long(struct tern_op_am_reservation *reservation, unsig
 
     if (queued && len > 0 && payload != queued)
         memcpy(queued, payload, len); /* the caller's buffer */
-    else if (!queued && (!part->base || payload != part->base + reservation->offset))
+    else if (!queued && (!tern_link_loads(part) || payload != part->base + reservation->offset))
         st = deliver_long(reservation->ctx, reservation->msg.peer, reservation->region, reservation->offset, payload,
                           len);
     if (st == TERN_OK)
@@ -461,9 +563,14 @@ static tern_status commit_long(struct tern_op_am_reservation *reservation, unsig
 tern_status tern_op_am_commit(struct tern_op_am_reservation *reservation, unsigned handler, const uint32_t *args,
                               unsigned nargs, const void *payload, size_t len)
 {
-    unsigned char *at;
-    tern_status    st = TERN_OK;
+    struct named_args named;
+    unsigned char    *at;
+    tern_status       st = TERN_OK;
 
+    if (TERN_UNLIKELY(handler >= WIRE_TEAM(WIRE_TEAM_NAMED))) {
+        args = name_team(&named, tern_op_am_named_team(reservation->ctx), args, nargs);
+        nargs++;
+    }
     if (reservation->kind == TERN_AM_LONG) {
         st = commit_long(reservation, handler, args, nargs, payload, len);
     } else {
@@ -472,12 +579,13 @@ tern_status tern_op_am_commit(struct tern_op_am_reservation *reservation, unsign
             tern_copy(at, payload, len); /* the caller's buffer */
         publish(&reservation->msg, reservation->place, len);
     }
-    reservation->live = st < 0;
+    if (st >= 0)
+        reservation->live = TERN_AM_DEAD;
     return st;
 }
 
 void tern_op_am_cancel(struct tern_op_am_reservation *reservation)
 {
     tern_core_ops_to(reservation->msg.peer)->msg->drop(tern_core_link_to(reservation->msg.peer), &reservation->msg);
-    reservation->live = 0;
+    reservation->live = TERN_AM_DEAD;
 }

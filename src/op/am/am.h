@@ -12,31 +12,49 @@
 #define TERN_OP_AM_FIN TERN_AM_HANDLERS          /* FIN of a tagged message: op/tagged/send.c */
 #define TERN_OP_AM_ASSIST (TERN_AM_HANDLERS + 1) /* ASSIST, which asks a sender to copy: op/tagged/rndv_assist_send.c */
 #define TERN_OP_AM_IDS (TERN_AM_HANDLERS + TERN_OP_AM_RESERVED)
+_Static_assert(WIRE_AM_CLIENT == TERN_AM_HANDLERS + 2 && WIRE_AM_HELPED < TERN_OP_AM_IDS &&
+                   WIRE_AM_ARGS == TERN_AM_ARGS + 1,
+               "messages of clients have reserved handlers, and one argument more");
+
+/* Whether a request was replied to. A request of a client (op/am/client.h) begins with CLIENT_OPEN, so that the calls
+ * of the default client need no check of their own. */
+enum tern_am_replied { TERN_AM_OPEN, TERN_AM_REPLIED, TERN_AM_CLIENT_OPEN, TERN_AM_CLIENT_REPLIED };
 
 /* The message that a handler is processing. */
 struct tern_am_token {
-    int      from; /* rank in the job */
-    unsigned team; /* WIRE_TEAM of the team in which the source counts; the reply carries it, too */
-    bool     request, replied;
+    int     from; /* rank in the job */
+    bool    request;
+    uint8_t replied; /* enum tern_am_replied */
+    uint64_t
+        team; /* WIRE_TEAM of the team in which the source counts; the reply carries it, too. WIRE_TEAM_NAMED: above
+                         it, the id of the team */
 };
 
 /* The private contents of a tern_am_prepared, behind its public fields. */
 struct tern_op_am_reservation {
-    struct tern_link_msg msg;
-    struct tern_ctx     *ctx;    /* NULL for a reply */
-    tern_am_token       *token;  /* NULL for a request */
-    struct tern_region  *region; /* of a long message */
-    uint64_t             offset;
-    uint16_t             nargs;
-    uint8_t              kind;
-    uint8_t              place;  /* location of the payload, or of the wire_long: see wire.h */
-    uint8_t              before; /* bytes of message data before the payload */
-    uint8_t              live;   /* neither committed nor cancelled */
+    struct tern_link_msg   msg;
+    struct tern_ctx       *ctx;    /* NULL for a reply */
+    tern_am_token         *token;  /* NULL for a request */
+    struct tern_region    *region; /* of a long message */
+    uint64_t               offset;
+    uint16_t               nargs;
+    uint8_t                kind;
+    uint8_t                place;  /* location of the payload, or of the wire_long: see wire.h */
+    uint8_t                before; /* bytes of message data before the payload */
+    uint8_t                live;   /* enum tern_am_live */
+    struct tern_am_client *client; /* for TERN_AM_LIVE_CLIENT */
 };
+
+/* Whether a prepared message can be committed: not any more; yes; or yes, as a message of a client. */
+enum tern_am_live { TERN_AM_DEAD, TERN_AM_LIVE, TERN_AM_LIVE_CLIENT };
 
 /* Upcall of the links (struct tern_link_up): run the handler of a message. */
 void tern_op_am_receive(int from, unsigned channel, const unsigned char *head_bytes, const unsigned char *data,
                         size_t len);
+
+/* The same for messages that the helper thread may take. */
+void tern_op_am_receive_helped(int from, unsigned channel, const unsigned char *head_bytes, const unsigned char *data,
+                               size_t len);
 
 /* The handlers, indexed by id. */
 extern struct tern_op_am_entry {
@@ -76,7 +94,15 @@ static inline tern_status tern_op_am_send_words(struct tern_ctx *ctx, int peer, 
 /* The handler of a request of ctx, or of a reply (ctx NULL), with the team. */
 static inline unsigned tern_op_am_with_team(const struct tern_ctx *ctx, unsigned handler)
 {
-    return handler | (ctx ? ctx->am_team : tern_op_am_handling->team);
+    return handler | (ctx ? ctx->am_team : (unsigned)tern_op_am_handling->team);
+}
+
+/* Return the id of the team if a request of ctx, or a reply (ctx NULL), must name it; 0: the handler tells the team. */
+static inline uint32_t tern_op_am_named_team(const struct tern_ctx *ctx)
+{
+    if (ctx)
+        return ctx->am_short < 0 ? ctx->team->id : 0;
+    return tern_op_am_handling ? (uint32_t)(tern_op_am_handling->team >> 32) : 0;
 }
 
 /* Try to send a checked message without payload by tern_op_am_send_words; handler contains the team. Returns TERN_AGAIN
@@ -84,7 +110,7 @@ static inline unsigned tern_op_am_with_team(const struct tern_ctx *ctx, unsigned
 static inline tern_status tern_op_am_send_short(struct tern_ctx *ctx, int peer, unsigned handler, const uint32_t *args,
                                                 unsigned nargs)
 {
-    if (TERN_UNLIKELY(nargs > WIRE_ARGS))
+    if (TERN_UNLIKELY(ctx ? (int)nargs > ctx->am_short : nargs > WIRE_ARGS || handler >= WIRE_TEAM(WIRE_TEAM_NAMED)))
         return TERN_AGAIN;
     return tern_op_am_send_words(ctx, peer, wire_first(handler, nargs), args, nargs);
 }
@@ -92,13 +118,32 @@ static inline tern_status tern_op_am_send_short(struct tern_ctx *ctx, int peer, 
 /* Send a checked message of any kind: a request of ctx, or a reply (ctx NULL) to the request that is being handled. */
 tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *message);
 
-/* Send a long message whose payload is already in the target's memory. Returns TERN_AGAIN if it cannot be sent now. */
+/* The channel of a message of a client, whose handler is WIRE_AM_CLIENT or WIRE_AM_HELPED. */
+static inline unsigned tern_op_am_channel(unsigned handler, bool reply)
+{
+    return (handler == WIRE_AM_HELPED ? TERN_CHANNEL_HELPER_REQUEST : TERN_CHANNEL_REQUEST) + (reply ? 1u : 0u);
+}
+
+static inline bool tern_op_am_is_client(unsigned handler)
+{
+    return handler == WIRE_AM_CLIENT || handler == WIRE_AM_HELPED;
+}
+
+/* The same for a message of a client, in the form in which it travels. */
+tern_status tern_op_am_send_client(struct tern_ctx *ctx, int peer, const tern_am *message);
+
+/* Send a long message, which may be that of a client, whose payload is already in the target's memory. Returns
+ * TERN_AGAIN if it cannot be sent now. */
 tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am *message);
 
 /* tern_op_am_prepare reserves space for a message as described by a checked wish; peer and ctx are as in
  * tern_op_am_send. The caller must then either commit or cancel the reservation. */
 tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_prepare_opts *wish,
                                struct tern_op_am_reservation *reservation, tern_am_prepared *out);
+/* The same for a message of a client; the number of arguments in the wish counts the one that names the client. */
+tern_status tern_op_am_prepare_client(struct tern_am_client *client, struct tern_ctx *ctx, int peer,
+                                      const tern_am_prepare_opts *wish, struct tern_op_am_reservation *reservation,
+                                      tern_am_prepared *out);
 tern_status tern_op_am_commit(struct tern_op_am_reservation *reservation, unsigned handler, const uint32_t *args,
                               unsigned nargs, const void *payload, size_t len);
 void        tern_op_am_cancel(struct tern_op_am_reservation *reservation);
@@ -112,5 +157,5 @@ size_t tern_op_am_max_carried(int peer);
 /* Whether a transfer to the part may have to wait for the target's help. */
 static inline bool tern_op_am_needs_help(const struct tern_link_part *part)
 {
-    return part->path && !part->base && !part->path->instant;
+    return part->path && !tern_link_loads(part) && !part->path->instant;
 }

@@ -19,6 +19,15 @@ static const unsigned char *find_payload(const struct tern_am_arrival *a, unsign
     return tern_base_covers(a->len, wire_before(place), len) ? a->data + wire_before(place) : NULL;
 }
 
+/* The largest number of arguments: a message of a client has one more, which names the client, and so has a message on
+ * a created team, which names the team. */
+static unsigned most_args(unsigned handler)
+{
+    return handler == WIRE_AM_CLIENT || handler == WIRE_AM_HELPED || handler >> WIRE_TEAM_SHIFT == WIRE_TEAM_NAMED
+               ? WIRE_AM_ARGS
+               : TERN_AM_ARGS;
+}
+
 /* Make the arguments contiguous; those that do not fit into the head are in the data. */
 static bool read_args(const struct tern_am_arrival *a, unsigned nargs, uint32_t *room, tern_am_event *event)
 {
@@ -29,7 +38,7 @@ static bool read_args(const struct tern_am_arrival *a, unsigned nargs, uint32_t 
     event->args = (const uint32_t *)(const void *)args;
     if (TERN_LIKELY(spilt == 0))
         return true;
-    if (nargs > TERN_AM_ARGS || spilt > a->len)
+    if (nargs > most_args(wire_handler(a->first)) || spilt > a->len)
         return false;
     memcpy(room, args, WIRE_ARGS * sizeof(uint32_t));
     memcpy(room + WIRE_ARGS, a->data, spilt);
@@ -63,7 +72,7 @@ static bool read_payload(const struct tern_am_arrival *a, const struct wire_am *
     return true;
 }
 
-bool tern_op_am_decode(const struct tern_am_arrival *a, uint32_t args[TERN_AM_ARGS], tern_am_event *event,
+bool tern_op_am_decode(const struct tern_am_arrival *a, uint32_t args[WIRE_AM_ARGS], tern_am_event *event,
                        struct wire_long *place)
 {
     struct wire_am head = wire_head(a->first);

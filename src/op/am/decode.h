@@ -19,5 +19,5 @@ struct tern_am_arrival {
  * message. For a long message, *place is the destination of the payload, which this function does not check;
  * event->payload points to the bytes if they came with the message, and is NULL if they are already at the destination.
  * Returns false if the message is malformed. */
-bool tern_op_am_decode(const struct tern_am_arrival *arrived, uint32_t args[TERN_AM_ARGS], tern_am_event *event,
+bool tern_op_am_decode(const struct tern_am_arrival *arrived, uint32_t args[WIRE_AM_ARGS], tern_am_event *event,
                        struct wire_long *place);

@@ -125,7 +125,7 @@ static void add_indexed(struct direct *d)
     const tern_layout_offset *local = d->shape->local.list, *remote = d->shape->remote.list;
 
     for (uint64_t i = 0; i < d->shape->local.count; i++)
-        add(d, local[i], remote[i], d->shape->local.run);
+        add(d, local[i], remote[i] + d->shape->remote.first, d->shape->local.run);
 }
 
 /* Add lists whose entries have different lengths on the two sides. */

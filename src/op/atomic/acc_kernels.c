@@ -9,10 +9,14 @@
 #include "base/simd.h"
 
 /* Number types without alignment requirement. */
+typedef uint8_t  any_u8 __attribute__((may_alias, aligned(1)));
+typedef uint16_t any_u16 __attribute__((may_alias, aligned(1)));
 typedef uint32_t any_u32 __attribute__((may_alias, aligned(1)));
 typedef uint64_t any_u64 __attribute__((may_alias, aligned(1)));
 typedef float    any_float __attribute__((may_alias, aligned(1)));
 typedef double   any_double __attribute__((may_alias, aligned(1)));
+typedef int8_t   any_i8 __attribute__((may_alias, aligned(1)));
+typedef int16_t  any_i16 __attribute__((may_alias, aligned(1)));
 typedef int32_t  any_i32 __attribute__((may_alias, aligned(1)));
 typedef int64_t  any_i64 __attribute__((may_alias, aligned(1)));
 
@@ -59,7 +63,8 @@ static const unsigned char one_of[TERN_TYPES][8] = {
     }
     [TERN_INT32] = ONE_INTEGER,       [TERN_UINT32] = ONE_INTEGER,        [TERN_INT64] = ONE_INTEGER,
     [TERN_UINT64] = ONE_INTEGER,      [TERN_FLOAT] = ONE_FLOAT,           [TERN_DOUBLE] = ONE_DOUBLE,
-    [TERN_COMPLEX_FLOAT] = ONE_FLOAT, [TERN_COMPLEX_DOUBLE] = ONE_DOUBLE,
+    [TERN_COMPLEX_FLOAT] = ONE_FLOAT, [TERN_COMPLEX_DOUBLE] = ONE_DOUBLE, [TERN_INT8] = ONE_INTEGER,
+    [TERN_UINT8] = ONE_INTEGER,       [TERN_INT16] = ONE_INTEGER,         [TERN_UINT16] = ONE_INTEGER,
 };
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "ones are written so");
 

@@ -4,9 +4,10 @@
 
 /* ---- sum ---- */
 
-/* The sums of one number type: without scale, with scale, and with scale and fetch. A fetching sum without scale is one
+/* The sums of one number type: without scale, with scale, and with scale and fetch. Products are computed in the type
+ * wide, in which those of unsigned integers wrap around. A fetching sum without scale is one
  * with the scale 1. */
-#define NUMBERS(name, number)                                                                                      \
+#define NUMBERS(name, number, wide)                                                                                \
     ACC_FOR static void ACC(sum_##name)(unsigned char *restrict to, unsigned char *restrict from, size_t bytes,    \
                                         const unsigned char *scale)                                                \
     {                                                                                                              \
@@ -15,7 +16,7 @@
                                                                                                                    \
         (void)scale;                                                                                               \
         for (size_t i = 0; i < bytes / sizeof(number); i++)                                                        \
-            t[i] += f[i];                                                                                          \
+            t[i] = (number)(t[i] + f[i]);                                                                          \
     }                                                                                                              \
     ACC_FOR static void ACC(scaled_##name)(unsigned char *restrict to, unsigned char *restrict from, size_t bytes, \
                                            const unsigned char *scale)                                             \
@@ -26,7 +27,7 @@
                                                                                                                    \
         memcpy(&by, scale, sizeof(by));                                                                            \
         for (size_t i = 0; i < bytes / sizeof(number); i++)                                                        \
-            t[i] += by * f[i];                                                                                     \
+            t[i] = (number)(t[i] + (wide)by * (wide)f[i]);                                                         \
     }                                                                                                              \
     ACC_FOR static void ACC(fetch_scaled_##name)(unsigned char *restrict to, unsigned char *restrict from,         \
                                                  size_t bytes, const unsigned char *scale)                         \
@@ -37,14 +38,16 @@
         memcpy(&by, scale, sizeof(by));                                                                            \
         for (size_t i = 0; i < bytes / sizeof(number); i++) {                                                      \
             number old = t[i];                                                                                     \
-            t[i] = old + by * f[i];                                                                                \
+            t[i] = (number)(old + (wide)by * (wide)f[i]);                                                          \
             f[i] = old;                                                                                            \
         }                                                                                                          \
     }
-NUMBERS(u32, uint32_t)
-NUMBERS(u64, uint64_t)
-NUMBERS(float, float)
-NUMBERS(double, double)
+NUMBERS(u8, uint8_t, uint32_t)
+NUMBERS(u16, uint16_t, uint32_t)
+NUMBERS(u32, uint32_t, uint32_t)
+NUMBERS(u64, uint64_t, uint64_t)
+NUMBERS(float, float, float)
+NUMBERS(double, double, double)
 
 /* The loops with scale for complex numbers, which are two numbers each. Without scale, complex numbers are added as
  * pairs of numbers. */
@@ -98,7 +101,7 @@ COMPLEX(double, double)
         for (size_t i = 0; i < bytes / sizeof(number); i++) {                                                    \
             number a = t[i], b = f[i];                                                                           \
             (void)a;                                                                                             \
-            t[i] = (new);                                                                                        \
+            t[i] = (number)(new);                                                                                \
         }                                                                                                        \
     }                                                                                                            \
     ACC_FOR static void ACC(fetch_##op##_##name)(unsigned char *restrict to, unsigned char *restrict from,       \
@@ -111,15 +114,24 @@ COMPLEX(double, double)
         (void)zero;                                                                                              \
         for (size_t i = 0; i < bytes / sizeof(number); i++) {                                                    \
             number a = t[i], b = f[i];                                                                           \
-            t[i] = (new);                                                                                        \
+            t[i] = (number)(new);                                                                                \
             f[i] = a;                                                                                            \
         }                                                                                                        \
     }
-#define BITS(op, new) LOOPS(op, u32, uint32_t, new) LOOPS(op, u64, uint64_t, new)
-#define SIGNED(op, new) LOOPS(op, i32, int32_t, new) LOOPS(op, i64, int64_t, new)
+#define BITS(op, new)             \
+    LOOPS(op, u8, uint8_t, new)   \
+    LOOPS(op, u16, uint16_t, new) \
+    LOOPS(op, u32, uint32_t, new) LOOPS(op, u64, uint64_t, new)
+#define SIGNED(op, new)          \
+    LOOPS(op, i8, int8_t, new)   \
+    LOOPS(op, i16, int16_t, new) \
+    LOOPS(op, i32, int32_t, new) LOOPS(op, i64, int64_t, new)
 #define FLOATS(op, new) LOOPS(op, float, float, new) LOOPS(op, double, double, new)
 
-BITS(prod, (a * b))
+LOOPS(prod, u8, uint8_t, ((uint32_t)a * b))
+LOOPS(prod, u16, uint16_t, ((uint32_t)a * b)) /* an int would overflow */
+LOOPS(prod, u32, uint32_t, (a * b))
+LOOPS(prod, u64, uint64_t, (a * b))
 FLOATS(prod, (a * b))
 /* Every comparison with a NaN is false, so that the old value stays. */
 BITS(min, b < a ? b : a)
@@ -179,12 +191,14 @@ PRODUCTS(double, double)
     }
 #define OF_INTEGERS(op)                                                                        \
     [TERN_INT32] = BOTH(op, u32), [TERN_UINT32] = BOTH(op, u32), [TERN_INT64] = BOTH(op, u64), \
-    [TERN_UINT64] = BOTH(op, u64)
+    [TERN_UINT64] = BOTH(op, u64), [TERN_INT8] = BOTH(op, u8), [TERN_UINT8] = BOTH(op, u8),    \
+    [TERN_INT16] = BOTH(op, u16), [TERN_UINT16] = BOTH(op, u16)
 #define OF_FLOATS(op) [TERN_FLOAT] = BOTH(op, float), [TERN_DOUBLE] = BOTH(op, double)
 #define OF_COMPLEX(op) [TERN_COMPLEX_FLOAT] = BOTH(op, complex_float), [TERN_COMPLEX_DOUBLE] = BOTH(op, complex_double)
 #define OF_ORDERED(op)                                                                         \
     [TERN_INT32] = BOTH(op, i32), [TERN_UINT32] = BOTH(op, u32), [TERN_INT64] = BOTH(op, i64), \
-    [TERN_UINT64] = BOTH(op, u64), OF_FLOATS(op)
+    [TERN_UINT64] = BOTH(op, u64), [TERN_INT8] = BOTH(op, i8), [TERN_UINT8] = BOTH(op, u8),    \
+    [TERN_INT16] = BOTH(op, i16), [TERN_UINT16] = BOTH(op, u16), OF_FLOATS(op)
 
 static const struct loops ACC(loops)[ROWS][TERN_TYPES] = {
     [TERN_SUM] = { [TERN_INT32] = SUM(u32),
@@ -194,7 +208,11 @@ static const struct loops ACC(loops)[ROWS][TERN_TYPES] = {
                    [TERN_FLOAT] = SUM(float),
                    [TERN_DOUBLE] = SUM(double),
                    [TERN_COMPLEX_FLOAT] = SUM(float),
-                   [TERN_COMPLEX_DOUBLE] = SUM(double) },
+                   [TERN_COMPLEX_DOUBLE] = SUM(double),
+                   [TERN_INT8] = SUM(u8),
+                   [TERN_UINT8] = SUM(u8),
+                   [TERN_INT16] = SUM(u16),
+                   [TERN_UINT16] = SUM(u16) },
     [SCALED_SUM] = { OF_INTEGERS(scaled), OF_FLOATS(scaled), OF_COMPLEX(scaled) },
     [TERN_PROD] = { OF_INTEGERS(prod), OF_FLOATS(prod), OF_COMPLEX(prod) },
     [TERN_MIN] = { OF_ORDERED(min) },

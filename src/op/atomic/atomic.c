@@ -14,18 +14,19 @@
 static void give_result(void *result, uint64_t value, tern_type type)
 {
     if (result)
-        memcpy(result, &value, tern_op_exec_size(type)); /* little-endian: the lower half comes first */
+        tern_op_exec_copy(result, &value, tern_op_exec_size(type)); /* little-endian: the lower bytes come first */
 }
 
 /* Whether the CPU can execute the operation on the part. */
 static inline bool is_direct(const struct tern_op_atomic *a)
 {
-    return !a->network && a->part->base && a->part->path->instant;
+    return !a->network && tern_link_loads(a->part) && a->part->path->instant;
 }
 
 static void execute(const struct tern_op_atomic *a)
 {
     give_result(a->result, tern_op_exec(a->part->base + a->offset, a->type, a->op, a->operand, a->compare), a->type);
+    tern_link_written(a->part);
 }
 
 /* ---- starting ---- */
@@ -62,7 +63,7 @@ static tern_status start_far(struct tern_op *op)
                                                .operand = k->operand,
                                                .compare = k->compare };
 
-    if (xfer.part->base)
+    if (tern_link_loads(xfer.part))
         return xfer.part->path->start(op->ctx->lane[xfer.part->link], &xfer, &op->link);
     return tern_op_rpc_start(op, &request, sizeof(request), 0, op->data ? take_response : NULL,
                              op->data ? xfer.len : 0);
@@ -86,6 +87,7 @@ static tern_status start_network(struct tern_op *op)
 static tern_status start_direct(struct tern_op *op)
 {
     execute_stored(op, op->link.xfer.part->base + op->link.xfer.offset);
+    tern_link_written(op->link.xfer.part);
     return TERN_OK;
 }
 
@@ -114,7 +116,7 @@ static void store(struct tern_op *op, const struct tern_op_atomic *a)
 
 static tern_status check_served(const struct tern_op_atomic *a, const char *call)
 {
-    if (a->network || a->part->base || a->part->path->rpc)
+    if (a->network || tern_link_loads(a->part) || a->part->path->rpc)
         return TERN_OK;
     return tern_base_fail(TERN_ERR_STATE,
                           "%s: no process executes atomic operations on the part of rank %d, which is reached "
@@ -149,7 +151,7 @@ static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, con
         return TERN_ERR_NOMEM;
     store(op, atomic);
     op->instant = is_direct(atomic);
-    op->needs_target = !atomic->part->base;
+    op->needs_target = !tern_link_loads(atomic->part);
     tern_op_then_notify(op, home, op->link.xfer.len, opts);
     /* release, and acquire below: this thread's stores before the operation, its loads after it. Pairs with the
      * thread that executes the operation at the target. */

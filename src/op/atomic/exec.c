@@ -1,7 +1,7 @@
 /* exec.c: one atomic operation on memory of this process, with the CPU's atomic instructions.
  *
  * Operations for which the CPU has an instruction use that instruction. All others compute the new value from the
- * old one and store it with compare-and-swap (compute, change_32, change_64). So all operations are atomic with
+ * old one and store it with compare-and-swap (compute, change_8 to change_64). So all operations are atomic with
  * respect to each other, and to any atomic instruction that the application uses on the same value.
  */
 #include "op/atomic/exec.h"
@@ -41,6 +41,8 @@ static uint64_t float_bits(float value)
 static bool is_less(tern_type type, uint64_t a, uint64_t b)
 {
     switch (type) {
+    case TERN_INT8: return (int8_t)(uint8_t)a < (int8_t)(uint8_t)b;
+    case TERN_INT16: return (int16_t)(uint16_t)a < (int16_t)(uint16_t)b;
     case TERN_INT32: return (int32_t)(uint32_t)a < (int32_t)(uint32_t)b;
     case TERN_INT64: return (int64_t)a < (int64_t)b;
     case TERN_FLOAT: return as_float(a) < as_float(b);
@@ -69,7 +71,7 @@ static uint64_t one(tern_type type)
     return type == TERN_FLOAT ? float_bits(1) : type == TERN_DOUBLE ? double_bits(1) : 1;
 }
 
-/* The new value. For 4-byte types the upper half is undefined. */
+/* The new value. For types of less than 8 bytes the upper bytes are undefined. */
 static uint64_t compute(tern_type type, uint32_t op, uint64_t old, uint64_t operand)
 {
     switch (op) {
@@ -101,7 +103,7 @@ static uint64_t compute(tern_type type, uint32_t op, uint64_t old, uint64_t oper
  * calls of tern/atomic.h: a rank that sees the result of an operation also sees everything that the initiator did
  * before it. */
 
-/* The operations on values of one size; real is the floating-point type of that size. */
+/* The operations on values of one size; real is the floating-point type of that size. TERN_TYPES: there is none. */
 #define OPERATIONS(size, real)                                                                                    \
     static uint64_t change_##size(tern_atomic_word##size *at, tern_type type, uint32_t op, uint64_t operand)      \
     {                                                                                                             \
@@ -131,12 +133,17 @@ static uint64_t compute(tern_type type, uint32_t op, uint64_t old, uint64_t oper
         }                                                                                                         \
         return change_##size(at, type, op, operand);                                                              \
     }
+OPERATIONS(8, TERN_TYPES)
+OPERATIONS(16, TERN_TYPES)
 OPERATIONS(32, TERN_FLOAT)
 OPERATIONS(64, TERN_DOUBLE)
 
 uint64_t tern_op_exec(void *at, tern_type type, uint32_t op, uint64_t operand, uint64_t compare)
 {
-    if (tern_op_exec_size(type) == sizeof(uint32_t))
-        return apply_32(at, type, op, (uint32_t)operand, (uint32_t)compare);
-    return apply_64(at, type, op, operand, compare);
+    switch (tern_op_exec_size(type)) {
+    case 1: return apply_8(at, type, op, (uint8_t)operand, (uint8_t)compare);
+    case 2: return apply_16(at, type, op, (uint16_t)operand, (uint16_t)compare);
+    case 4: return apply_32(at, type, op, (uint32_t)operand, (uint32_t)compare);
+    default: return apply_64(at, type, op, operand, compare);
+    }
 }

@@ -226,7 +226,7 @@ static tern_status step(struct locking *l, enum tern_mutex_step which)
     const struct tern_op_mutex *m = l->mutex;
     tern_status                 st = TERN_OK;
 
-    if (m->part->base)
+    if (tern_link_loads(m->part))
         tern_op_mutex_step(turn_of(m), m->log, which, l->name, &l->now);
     else
         st = step_rpc(m, which, l->name, &l->now);
@@ -283,7 +283,7 @@ static tern_status pause_poll(void *arg)
  * context that found no place in the queue. */
 static bool must_ask(const struct locking *l)
 {
-    return !l->mutex->part->base || l->now.state == TERN_QLOCK_FULL;
+    return !tern_link_loads(l->mutex->part) || l->now.state == TERN_QLOCK_FULL;
 }
 
 /* Poll periodically until the mutex is acquired or refused, polling is not necessary any more, or the deadline
@@ -367,7 +367,7 @@ tern_status tern_op_mutex_lock(const struct tern_op_mutex *m, tern_deadline dead
 {
     struct locking l = { .mutex = m, .name = name_of(m->ctx) };
 
-    if (TERN_LIKELY(m->part->base && tern_base_qlock_try_acquire(turn_of(m), l.name)))
+    if (TERN_LIKELY(tern_link_loads(m->part) && tern_base_qlock_try_acquire(turn_of(m), l.name)))
         return TERN_OK;
     return lock_long(&l, deadline);
 }
@@ -381,7 +381,7 @@ tern_status tern_op_mutex_unlock(const struct tern_op_mutex *m)
         st = tern_core_ctx_drain(m->ctx, tern_core_ctx_deadline(m->ctx), m->what);
     if (st < 0)
         return st;
-    if (TERN_LIKELY(m->part->base && tern_base_qlock_try_release(turn_of(m), l.name)))
+    if (TERN_LIKELY(tern_link_loads(m->part) && tern_base_qlock_try_release(turn_of(m), l.name)))
         return TERN_OK;
     if ((st = step(&l, TERN_MUTEX_RELEASE)) < 0 || l.now.state == TERN_QLOCK_ACQUIRED)
         return st;
@@ -398,12 +398,12 @@ uint64_t tern_op_mutex_held(const struct tern_mutexes *mutexes)
 {
     const unsigned char *base = mutexes->region->own.addr;
 
-    for (uint64_t i = 0; i < mutexes->count; i++) {
+    for (uint64_t i = 0; i < mutexes->count[tern_job.boot.rank]; i++) {
         uint64_t holder = tern_base_qlock_holder((const struct tern_qlock *)(const void *)(base + i * mutexes->bytes));
         unsigned rank = tern_base_qlock_id_rank(holder); /* not trusted: peers can write the word */
 
         if (holder != 0 && rank < (unsigned)tern_job.boot.ranks && !tern_core_job_lost((int)rank))
             return i;
     }
-    return mutexes->count;
+    return UINT64_MAX;
 }

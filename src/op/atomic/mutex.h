@@ -18,9 +18,9 @@
 struct tern_mutexes {
     struct tern_region_owned owned; /* must be first */
     struct tern_region      *region;
-    uint64_t                 count; /* mutexes of each rank */
-    unsigned                 log;   /* log2 of the number of queue places of each mutex */
-    size_t                   bytes; /* size of each mutex */
+    unsigned                 log;     /* log2 of the number of queue places of each mutex */
+    size_t                   bytes;   /* size of each mutex */
+    uint64_t                 count[]; /* [ranks of the job] number of mutexes of each rank; 0: none, or no member */
 };
 
 /* log2 of the number of queue places of a mutex for a team of this many ranks: two places for each rank, so that
@@ -44,7 +44,7 @@ struct tern_op_mutex {
 tern_status tern_op_mutex_lock(const struct tern_op_mutex *mutex, tern_deadline deadline);
 tern_status tern_op_mutex_unlock(const struct tern_op_mutex *mutex);
 
-/* The index of the first mutex of this rank that a living rank holds; count if there is none. */
+/* The index of the first mutex of this rank that a living rank holds; UINT64_MAX if there is none. */
 uint64_t tern_op_mutex_held(const struct tern_mutexes *mutexes);
 
 /* The steps of locking and unlocking. */

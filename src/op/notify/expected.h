@@ -19,26 +19,26 @@ struct tern_notify_part {
 
 /* The last match. Guarded by the lock of notify.h. */
 struct tern_notify_expected {
-    const struct tern_notify_request *notice;
+    const struct tern_notify_request *notify_request;
     uint64_t                          changes; /* the job's region_changes at that time */
     struct tern_link_expected         want;
 };
 extern struct tern_notify_expected tern_op_expected __attribute__((visibility("hidden")));
 
 /* Record a match of a request: the first word of the notification and its source. The caller holds the lock. */
-void               tern_op_expected_set(const struct tern_notify_request *notice, uint64_t first, int from,
+void               tern_op_expected_set(const struct tern_notify_request *notify_request, uint64_t first, int from,
                                         const struct tern_notify_part *part);
-static inline void tern_op_expected_update(const struct tern_notify_request *notice, uint64_t first, int from,
+static inline void tern_op_expected_update(const struct tern_notify_request *notify_request, uint64_t first, int from,
                                            const struct tern_notify_part *part)
 {
     const struct tern_link_expected *want = &tern_op_expected.want;
 
-    if (TERN_UNLIKELY(tern_op_expected.notice != notice || ((want->first ^ first) & want->mask) != 0 ||
+    if (TERN_UNLIKELY(tern_op_expected.notify_request != notify_request || ((want->first ^ first) & want->mask) != 0 ||
                       want->from != from || tern_op_expected.changes != part->changes))
-        tern_op_expected_set(notice, first, from, part);
+        tern_op_expected_set(notify_request, first, from, part);
 }
 
 /* Briefly poll for the expected notification, if it is the only match that a started request needs. Returns true if the
  * notification has arrived; then the request is idle, as after tern_op_notify_request_seen(). Returns false otherwise;
  * the match may still arrive on another path. */
-bool tern_op_expected_wait(struct tern_notify_request *notice);
+bool tern_op_expected_wait(struct tern_notify_request *notify_request);

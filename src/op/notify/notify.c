@@ -20,7 +20,7 @@
 
 struct tern_biased_lock tern_op_notify_lock;
 struct tern_match       tern_op_notify_match;
-static struct tern_list notices = TERN_LIST_INIT(notices);
+static struct tern_list notify_requests = TERN_LIST_INIT(notify_requests);
 static bool             leaving; /* the program accepts no more notifications */
 
 /* ---- incoming notifications ---- */
@@ -35,9 +35,11 @@ static __attribute__((noinline)) bool local_part_find(struct tern_notify_part *l
 
     if (!tern_core_region_named(scope, tern_job.boot.rank, &part))
         return false;
-    *local_part = (struct tern_notify_part){
-        .scope = scope, .changes = changes, .base = (unsigned char *)(uintptr_t)part.addr, .size = part.size
-    };
+    *local_part = (struct tern_notify_part){ .scope = scope, .changes = changes, .base = part.base, .size = part.size };
+    if (!tern_link_loads(&part)) { /* there is no byte to copy to; the base must only not be NULL */
+        local_part->base = (unsigned char *)local_part;
+        local_part->size = 0;
+    }
     return true;
 }
 
@@ -54,21 +56,21 @@ static inline const struct tern_notify_part *local_part_of(uint64_t scope)
 }
 
 /* Complete the events of a request. The caller holds the lock. */
-static inline void end_event(struct tern_notify_request *notice, tern_status status)
+static inline void end_event(struct tern_notify_request *notify_request, tern_status status)
 {
-    if (TERN_LIKELY(!notice->recorded))
+    if (TERN_LIKELY(!notify_request->recorded))
         return;
-    notice->record->status = status;
-    __atomic_store_n(&notice->record->done, true, __ATOMIC_RELEASE); /* pairs with tern_core_event_done() */
-    notice->recorded = false;
+    notify_request->record->status = status;
+    __atomic_store_n(&notify_request->record->done, true, __ATOMIC_RELEASE); /* pairs with tern_core_event_done() */
+    notify_request->recorded = false;
 }
 
-static inline void complete(struct tern_notify_request *notice)
+static inline void complete(struct tern_notify_request *notify_request)
 {
-    end_event(notice, TERN_OK);
+    end_event(notify_request, TERN_OK);
     /* release: the fields of the last match. Pairs with tern_op_notify_request_state(). The data of the access came
      * before. */
-    atomic_store_explicit(&notice->state, TERN_NOTIFY_REQUEST_DONE, memory_order_release);
+    atomic_store_explicit(&notify_request->state, TERN_NOTIFY_REQUEST_DONE, memory_order_release);
 }
 
 /* Store a notification that no request matches. Returns false if the limit is reached. The caller holds the lock. */
@@ -88,13 +90,13 @@ static __attribute__((noinline)) bool store_unexpected(uint64_t scope, uint32_t 
 }
 
 /* Count one more match of a request. Returns whether it was the last one. The caller holds the lock. */
-static inline bool was_last(struct tern_notify_request *notice, int source, uint32_t tag, uint64_t bytes)
+static inline bool was_last(struct tern_notify_request *notify_request, int source, uint32_t tag, uint64_t bytes)
 {
-    tern_op_notify_request_count(notice, source, tag, bytes);
-    if (TERN_UNLIKELY(notice->left > 0))
+    tern_op_notify_request_count(notify_request, source, tag, bytes);
+    if (TERN_UNLIKELY(notify_request->left > 0))
         return false;
-    tern_op_match_withdraw(&tern_op_notify_match, &notice->request);
-    complete(notice);
+    tern_op_match_withdraw(&tern_op_notify_match, &notify_request->request);
+    complete(notify_request);
     return true;
 }
 
@@ -110,7 +112,7 @@ enum tern_link_delivered tern_op_notify_receive(int from, const unsigned char *h
     unsigned                 kind = (uint8_t)(first >> 32), len = (uint8_t)(first >> 40);
     const struct tern_notify_part *local_part = local_part_of(scope);
     unsigned char                 *to = NULL;
-    struct tern_notify_request    *notice;
+    struct tern_notify_request    *notify_request;
     enum tern_link_delivered       took;
     bool                           alone;
 
@@ -125,13 +127,15 @@ enum tern_link_delivered tern_op_notify_receive(int from, const unsigned char *h
         tern_core_message_protocol_error(from, "a notification");
     }
     alone = tern_base_biased_lock(&tern_op_notify_lock);
-    notice = (struct tern_notify_request *)tern_op_match_find(&tern_op_notify_match, scope, (uint32_t)first, from);
-    if (TERN_LIKELY(notice != NULL) || store_unexpected(scope, (uint32_t)first, from, bytes)) {
+    notify_request =
+        (struct tern_notify_request *)tern_op_match_find(&tern_op_notify_match, scope, (uint32_t)first, from);
+    if (TERN_LIKELY(notify_request != NULL) || store_unexpected(scope, (uint32_t)first, from, bytes)) {
         if (to)
             tern_base_nq_copy(to, head + offsetof(struct wire_notify, data), bytes);
-        if (notice)
-            tern_op_expected_update(notice, first, from, local_part);
-        took = notice && was_last(notice, from, (uint32_t)first, bytes) ? TERN_LINK_TAKEN_LAST : TERN_LINK_TAKEN;
+        if (notify_request)
+            tern_op_expected_update(notify_request, first, from, local_part);
+        took = notify_request && was_last(notify_request, from, (uint32_t)first, bytes) ? TERN_LINK_TAKEN_LAST
+                                                                                        : TERN_LINK_TAKEN;
     } else {
         took = TERN_LINK_REFUSED;
     }
@@ -140,9 +144,9 @@ enum tern_link_delivered tern_op_notify_receive(int from, const unsigned char *h
 }
 
 /* Whether the request is in the table of requests. The caller holds the lock. */
-static bool is_posted(const struct tern_notify_request *notice)
+static bool is_posted(const struct tern_notify_request *notify_request)
 {
-    unsigned state = atomic_load_explicit(&notice->state, memory_order_relaxed);
+    unsigned state = atomic_load_explicit(&notify_request->state, memory_order_relaxed);
 
     return state == TERN_NOTIFY_REQUEST_STARTED || state == TERN_NOTIFY_REQUEST_HOPELESS;
 }
@@ -151,18 +155,19 @@ bool tern_op_notify_find_hopeless(struct tern_ctx *ctx)
 {
     bool alone = tern_base_biased_lock(&tern_op_notify_lock), again = false;
 
-    TERN_LIST_EACH(struct tern_notify_request, notice, &notices, all) {
-        int source = tern_op_match_source(&notice->name);
+    TERN_LIST_EACH(struct tern_notify_request, notify_request, &notify_requests, all) {
+        int source = tern_op_match_source(&notify_request->name);
 
-        if (notice->ctx != ctx || !is_posted(notice) || !tern_core_team_deserted(notice->team, source))
+        if (notify_request->ctx != ctx || !is_posted(notify_request) ||
+            !tern_core_team_deserted(notify_request->team, source))
             continue;
-        if (tern_core_team_has_sent(notice->team, source, TERN_CHANNEL_NOTIFY)) {
+        if (tern_core_team_has_sent(notify_request->team, source, TERN_CHANNEL_NOTIFY)) {
             again = true;
             continue;
         }
         /* relaxed: only the context's thread, which is this one, distinguishes this state from STARTED */
-        atomic_store_explicit(&notice->state, TERN_NOTIFY_REQUEST_HOPELESS, memory_order_relaxed);
-        end_event(notice, TERN_ERR_PEER);
+        atomic_store_explicit(&notify_request->state, TERN_NOTIFY_REQUEST_HOPELESS, memory_order_relaxed);
+        end_event(notify_request, TERN_ERR_PEER);
     }
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
     return again;
@@ -189,8 +194,8 @@ void tern_op_notify_leave(void)
 
     leaving = true;
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
-    TERN_LIST_EACH(struct tern_notify_request, notice, &notices, all)
-        tern_op_notify_request_free(notice);
+    TERN_LIST_EACH(struct tern_notify_request, notify_request, &notify_requests, all)
+        tern_op_notify_request_free(notify_request);
     tern_core_message_full(TERN_CHANNEL_NOTIFY, false);
 }
 
@@ -212,162 +217,169 @@ void tern_op_notify_forget(uint64_t scope)
 /* ---- requests ---- */
 
 static struct tern_retired freed = TERN_RETIRED_INIT(freed); /* requests */
+static struct tern_roster  allocated;                        /* the memory of all requests, freed ones included */
 
 /* Mark a request as freed. Waits take it for one that is complete, and then report the error. */
-static void invalidate(struct tern_notify_request *notice)
+static void invalidate(struct tern_notify_request *notify_request)
 {
     static struct tern_team nobody;
     static struct tern_ctx  none = { .team = &nobody, .outstanding = TERN_LIST_INIT(none.outstanding) };
 
-    notice->ctx = &none;
-    atomic_store_explicit(&notice->state, TERN_NOTIFY_REQUEST_FREED, memory_order_relaxed);
+    notify_request->ctx = &none;
+    atomic_store_explicit(&notify_request->state, TERN_NOTIFY_REQUEST_FREED, memory_order_relaxed);
 }
 
-static void retire(struct tern_notify_request *notice)
+static void retire(struct tern_notify_request *notify_request)
 {
-    invalidate(notice);
-    tern_base_list_remove(&notice->all);
-    tern_base_retire(&freed, &notice->all);
+    invalidate(notify_request);
+    tern_base_list_remove(&notify_request->all);
+    tern_base_retire(&freed, &notify_request->all);
 }
 
 void tern_op_notify_disable(void)
 {
-    tern_op_expected.notice = NULL;
-    TERN_LIST_EACH(struct tern_notify_request, notice, &notices, all)
-        invalidate(notice);
+    tern_op_expected.notify_request = NULL;
+    TERN_ROSTER_EACH(struct tern_notify_request, notify_request, &allocated, ever)
+        invalidate(notify_request);
 }
 
 tern_status tern_op_notify_request_new(struct tern_ctx *ctx, const struct tern_region *region,
                                        struct tern_match_name name, uint32_t count, struct tern_notify_request **out)
 {
     struct tern_list           *node = tern_base_retired_reuse(&freed);
-    struct tern_notify_request *notice = node ? TERN_LIST_ITEM(node, struct tern_notify_request, all)
-                                              : aligned_alloc(_Alignof(struct tern_notify_request), sizeof(*notice));
-    bool                        alone, bound;
+    struct tern_notify_request *notify_request =
+        node ? TERN_LIST_ITEM(node, struct tern_notify_request, all)
+             : aligned_alloc(_Alignof(struct tern_notify_request), sizeof(*notify_request));
+    const struct tern_notify_request fresh = {
+        .ctx = ctx, .team = region->team, .name = name, .count = count, .source = -1
+    };
+    bool alone, bound;
 
-    if (!notice)
+    if (!notify_request)
         return tern_base_fail(TERN_ERR_NOMEM, "tern_notify_create: no memory for a request");
-    *notice =
-        (struct tern_notify_request){ .ctx = ctx, .team = region->team, .name = name, .count = count, .source = -1 };
-    tern_base_list_init(&notice->all);
+    memcpy(notify_request, &fresh, offsetof(struct tern_notify_request, ever));
+    if (!node)
+        tern_base_roster_add(&allocated, &notify_request->ever);
+    tern_base_list_init(&notify_request->all);
     alone = tern_base_biased_lock(&tern_op_notify_lock);
-    bound = tern_op_match_bind(&tern_op_notify_match, &notice->request, name);
+    bound = tern_op_match_bind(&tern_op_notify_match, &notify_request->request, name);
     if (bound)
-        tern_base_list_push(&notices, &notice->all);
+        tern_base_list_push(&notify_requests, &notify_request->all);
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
     if (!bound) {
-        retire(notice);
+        retire(notify_request);
         return tern_base_fail(TERN_ERR_NOMEM, "tern_notify_create: no memory to match a request");
     }
-    *out = notice;
+    *out = notify_request;
     return TERN_OK;
 }
 
 /* Stop a request. Its events complete with an error. The caller holds the lock. */
-static void stop(struct tern_notify_request *notice)
+static void stop(struct tern_notify_request *notify_request)
 {
-    if (is_posted(notice))
-        tern_op_match_withdraw(&tern_op_notify_match, &notice->request);
-    end_event(notice, TERN_ERR_CANCELLED);
-    atomic_store_explicit(&notice->state, TERN_NOTIFY_REQUEST_IDLE, memory_order_relaxed);
+    if (is_posted(notify_request))
+        tern_op_match_withdraw(&tern_op_notify_match, &notify_request->request);
+    end_event(notify_request, TERN_ERR_CANCELLED);
+    atomic_store_explicit(&notify_request->state, TERN_NOTIFY_REQUEST_IDLE, memory_order_relaxed);
 }
 
-void tern_op_notify_request_free(struct tern_notify_request *notice)
+void tern_op_notify_request_free(struct tern_notify_request *notify_request)
 {
     bool alone = tern_base_biased_lock(&tern_op_notify_lock);
 
-    stop(notice);
-    if (tern_op_expected.notice == notice)
-        tern_op_expected.notice = NULL;
-    tern_op_match_unbind(&tern_op_notify_match, &notice->request);
-    tern_base_list_remove(&notice->all);
+    stop(notify_request);
+    if (tern_op_expected.notify_request == notify_request)
+        tern_op_expected.notify_request = NULL;
+    tern_op_match_unbind(&tern_op_notify_match, &notify_request->request);
+    tern_base_list_remove(&notify_request->all);
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
-    retire(notice);
+    retire(notify_request);
 }
 
 /* Return a request of the context; NULL: it has none. */
-static struct tern_notify_request *notice_of(const struct tern_ctx *ctx)
+static struct tern_notify_request *notify_request_of(const struct tern_ctx *ctx)
 {
     bool                        alone = tern_base_biased_lock(&tern_op_notify_lock);
     struct tern_notify_request *found = NULL;
 
-    TERN_LIST_EACH(struct tern_notify_request, notice, &notices, all)
-        found = notice->ctx == ctx ? notice : found;
+    TERN_LIST_EACH(struct tern_notify_request, notify_request, &notify_requests, all)
+        found = notify_request->ctx == ctx ? notify_request : found;
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
     return found;
 }
 
 void tern_op_notify_release(const struct tern_ctx *ctx)
 {
-    struct tern_notify_request *notice;
+    struct tern_notify_request *notify_request;
 
-    while ((notice = notice_of(ctx)))
-        tern_op_notify_request_free(notice);
+    while ((notify_request = notify_request_of(ctx)))
+        tern_op_notify_request_free(notify_request);
 }
 
-bool tern_op_notify_request_cancel(struct tern_notify_request *notice)
+bool tern_op_notify_request_cancel(struct tern_notify_request *notify_request)
 {
     bool alone = tern_base_biased_lock(&tern_op_notify_lock);
-    bool started = is_posted(notice);
+    bool started = is_posted(notify_request);
 
     if (started)
-        stop(notice);
+        stop(notify_request);
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
     return started;
 }
 
 /* Match stored notifications with a request. Returns their number. The caller holds the lock. */
-static uint32_t match_stored(struct tern_notify_request *notice)
+static uint32_t match_stored(struct tern_notify_request *notify_request)
 {
     struct tern_match_arrival *arrival;
     uint32_t                   taken = 0;
 
-    for (; notice->left > 0 && (arrival = tern_op_match_oldest(&notice->request)) != NULL; taken++) {
-        tern_op_notify_request_count(notice, arrival->name.source, (uint32_t)arrival->name.tag, arrival->bytes);
+    for (; notify_request->left > 0 && (arrival = tern_op_match_oldest(&notify_request->request)) != NULL; taken++) {
+        tern_op_notify_request_count(notify_request, arrival->name.source, (uint32_t)arrival->name.tag, arrival->bytes);
         tern_op_match_drop(&tern_op_notify_match, arrival);
     }
     return taken;
 }
 
 /* After a death, let the next progress find out whether the request waits for dead ranks. */
-static inline void check_deaths(const struct tern_notify_request *notice)
+static inline void check_deaths(const struct tern_notify_request *notify_request)
 {
     if (TERN_UNLIKELY(atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
-        atomic_store_explicit(&notice->ctx->attention, true, memory_order_relaxed); /* this thread reads it */
+        atomic_store_explicit(&notify_request->ctx->attention, true, memory_order_relaxed); /* this thread reads it */
 }
 
-bool tern_op_notify_request_start(struct tern_notify_request *notice)
+bool tern_op_notify_request_start(struct tern_notify_request *notify_request)
 {
     bool     alone;
     uint32_t taken;
 
     /* One comparison: neither IDLE nor DONE, that is STARTED, HOPELESS or FREED. */
-    if (TERN_UNLIKELY(
-            (atomic_load_explicit(&notice->state, memory_order_relaxed) & ~(unsigned)TERN_NOTIFY_REQUEST_DONE) != 0))
+    if (TERN_UNLIKELY((atomic_load_explicit(&notify_request->state, memory_order_relaxed) &
+                       ~(unsigned)TERN_NOTIFY_REQUEST_DONE) != 0))
         return false;
     alone = tern_base_biased_lock(&tern_op_notify_lock);
-    notice->left = notice->count;
-    notice->source = -1;
-    taken = match_stored(notice);
-    if (notice->left == 0) {
-        complete(notice);
+    notify_request->left = notify_request->count;
+    notify_request->source = -1;
+    taken = match_stored(notify_request);
+    if (notify_request->left == 0) {
+        complete(notify_request);
     } else {
-        tern_op_match_post(&tern_op_notify_match, &notice->request);
-        atomic_store_explicit(&notice->state, TERN_NOTIFY_REQUEST_STARTED,
+        tern_op_match_post(&tern_op_notify_match, &notify_request->request);
+        atomic_store_explicit(&notify_request->state, TERN_NOTIFY_REQUEST_STARTED,
                               memory_order_relaxed); /* the lock orders it */
     }
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
     if (taken > 0 ||
         TERN_UNLIKELY(tern_core_message_refuses(TERN_CHANNEL_NOTIFY))) /* refused notifications may be accepted now */
         tern_core_message_full(TERN_CHANNEL_NOTIFY, false);
-    check_deaths(notice);
+    check_deaths(notify_request);
     return true;
 }
 
-bool tern_op_notify_request_peek(struct tern_notify_request *notice, struct tern_match_name *name, uint64_t *bytes)
+bool tern_op_notify_request_peek(struct tern_notify_request *notify_request, struct tern_match_name *name,
+                                 uint64_t *bytes)
 {
     bool                             alone = tern_base_biased_lock(&tern_op_notify_lock);
-    const struct tern_match_arrival *arrival = tern_op_match_oldest(&notice->request);
+    const struct tern_match_arrival *arrival = tern_op_match_oldest(&notify_request->request);
 
     if (arrival) {
         *name = arrival->name;
@@ -390,42 +402,42 @@ static void describe_record(const struct tern_op *record, char *text, size_t siz
 
 static const struct tern_op_kind record_kind = { .describe = describe_record };
 
-bool tern_op_notify_request_event(struct tern_notify_request *notice, tern_event *event)
+bool tern_op_notify_request_event(struct tern_notify_request *notify_request, tern_event *event)
 {
-    struct tern_op *fresh = tern_core_op_new(notice->ctx, &record_kind, NULL);
+    struct tern_op *fresh = tern_core_op_new(notify_request->ctx, &record_kind, NULL);
     bool            alone;
 
     if (!fresh)
         return false;
-    fresh->scratch[0] = notice->count;
-    fresh->scratch[1] = (uint64_t)tern_op_match_source(&notice->name);
+    fresh->scratch[0] = notify_request->count;
+    fresh->scratch[1] = (uint64_t)tern_op_match_source(&notify_request->name);
     alone = tern_base_biased_lock(&tern_op_notify_lock);
-    if (is_posted(notice) && !notice->recorded) {
-        notice->record = fresh;
-        notice->recorded = true;
+    if (is_posted(notify_request) && !notify_request->recorded) {
+        notify_request->record = fresh;
+        notify_request->recorded = true;
         fresh = NULL;
     }
     *event = TERN_EVENT_INIT;
-    if (notice->recorded) {
-        notice->record->events++;
-        *event = tern_core_event_make(notice->record, false);
+    if (notify_request->recorded) {
+        notify_request->record->events++;
+        *event = tern_core_event_make(notify_request->record, false);
     }
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
     if (fresh)
         tern_core_op_drop(fresh);
-    check_deaths(notice);
+    check_deaths(notify_request);
     return true;
 }
 
-void tern_op_notify_request_describe(const struct tern_notify_request *notice, char *text, size_t size)
+void tern_op_notify_request_describe(const struct tern_notify_request *notify_request, char *text, size_t size)
 {
     char source[24] = "any rank", tag[24] = "any tag";
 
-    if (!(notice->name.class & TERN_MATCH_ANY_SOURCE))
-        snprintf(source, sizeof(source), "rank %d", notice->name.source);
-    if (!(notice->name.class & TERN_MATCH_ANY_TAG))
-        snprintf(tag, sizeof(tag), "tag %" PRIu64, notice->name.tag);
-    snprintf(text, size, "for %u of %u notifications from %s of the job with %s; %u others are kept%s", notice->left,
-             notice->count, source, tag, tern_op_notify_match.kept,
+    if (!(notify_request->name.class & TERN_MATCH_ANY_SOURCE))
+        snprintf(source, sizeof(source), "rank %d", notify_request->name.source);
+    if (!(notify_request->name.class & TERN_MATCH_ANY_TAG))
+        snprintf(tag, sizeof(tag), "tag %" PRIu64, notify_request->name.tag);
+    snprintf(text, size, "for %u of %u notifications from %s of the job with %s; %u others are kept%s",
+             notify_request->left, notify_request->count, source, tag, tern_op_notify_match.kept,
              tern_op_notify_match.kept >= (uint64_t)tern_opt.notify_keep ? ", and no more fit (TERN_NOTIFY_KEEP)" : "");
 }

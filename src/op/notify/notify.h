@@ -37,19 +37,20 @@ enum tern_notify_request_state {
 /* A notification request. Delivering and waiting for a notification touch only its first cache line. */
 struct tern_notify_request {
     _Alignas(64) struct tern_match_request request; /* must be first */
-    uint32_t               left;                    /* number of matches still missing */
-    _Atomic uint16_t       state;    /* enum tern_notify_request_state. The delivering thread sets DONE */
-    bool                   recorded; /* record is valid */
-    uint32_t               tag;      /* of the last match, like source and bytes */
-    int32_t                source;   /* rank in the job; -1: none yet */
-    uint64_t               bytes;
-    struct tern_ctx       *ctx;
+    uint32_t                left;                   /* number of matches still missing */
+    _Atomic uint16_t        state;    /* enum tern_notify_request_state. The delivering thread sets DONE */
+    bool                    recorded; /* record is valid */
+    uint32_t                tag;      /* of the last match, like source and bytes */
+    int32_t                 source;   /* rank in the job; -1: none yet */
+    uint64_t                bytes;
+    struct tern_ctx        *ctx;
     /* Fields that delivery does not touch. */
-    struct tern_op        *record; /* the record that the events of this start point to */
-    struct tern_team      *team;   /* of the region */
-    struct tern_match_name name;
-    uint32_t               count;
-    struct tern_list       all; /* in the list of all requests, or of freed ones */
+    struct tern_op         *record; /* the record that the events of this start point to */
+    struct tern_team       *team;   /* of the region */
+    struct tern_match_name  name;
+    uint32_t                count;
+    struct tern_list        all;  /* in the list of all requests, or of freed ones */
+    struct tern_roster_node ever; /* must be last; it outlives the request */
 };
 _Static_assert(offsetof(struct tern_notify_request, record) == 64, "delivery touches one cache line");
 
@@ -57,13 +58,13 @@ extern struct tern_biased_lock tern_op_notify_lock __attribute__((visibility("hi
 extern struct tern_match       tern_op_notify_match __attribute__((visibility("hidden"))); /* guarded by the lock */
 
 /* Count one more match of a request. The caller holds the lock. */
-static inline void tern_op_notify_request_count(struct tern_notify_request *notice, int source, uint32_t tag,
+static inline void tern_op_notify_request_count(struct tern_notify_request *notify_request, int source, uint32_t tag,
                                                 uint64_t bytes)
 {
-    notice->source = source;
-    notice->tag = tag;
-    notice->bytes = bytes;
-    notice->left--;
+    notify_request->source = source;
+    notify_request->tag = tag;
+    notify_request->bytes = bytes;
+    notify_request->left--;
 }
 
 /* tern_op_notify_open starts to accept notifications; it is called before the rank joins the job. tern_op_notify_leave
@@ -85,31 +86,32 @@ void tern_op_notify_forget(uint64_t scope);
  * calls on that request. */
 tern_status tern_op_notify_request_new(struct tern_ctx *ctx, const struct tern_region *region,
                                        struct tern_match_name name, uint32_t count, struct tern_notify_request **out);
-void        tern_op_notify_request_free(struct tern_notify_request *notice);
-bool        tern_op_notify_request_start(struct tern_notify_request *notice);  /* false: already started */
-bool        tern_op_notify_request_cancel(struct tern_notify_request *notice); /* false: not started, or done */
+void        tern_op_notify_request_free(struct tern_notify_request *notify_request);
+bool        tern_op_notify_request_start(struct tern_notify_request *notify_request);  /* false: already started */
+bool        tern_op_notify_request_cancel(struct tern_notify_request *notify_request); /* false: not started, or done */
 
-static inline unsigned tern_op_notify_request_state(const struct tern_notify_request *notice)
+static inline unsigned tern_op_notify_request_state(const struct tern_notify_request *notify_request)
 {
     /* acquire: the fields of the last match, and the data of the access. Pairs with complete(). */
-    return atomic_load_explicit(&notice->state, memory_order_acquire);
+    return atomic_load_explicit(&notify_request->state, memory_order_acquire);
 }
 
 /* Make a completed request idle, after the program has learned of its completion. */
-static inline void tern_op_notify_request_seen(struct tern_notify_request *notice)
+static inline void tern_op_notify_request_seen(struct tern_notify_request *notify_request)
 {
-    atomic_store_explicit(&notice->state, TERN_NOTIFY_REQUEST_IDLE,
+    atomic_store_explicit(&notify_request->state, TERN_NOTIFY_REQUEST_IDLE,
                           memory_order_relaxed); /* relaxed: only the context's thread accesses it now */
 }
 
 /* Return whether the next start would find an unexpected notification, and describe it. */
-bool tern_op_notify_request_peek(struct tern_notify_request *notice, struct tern_match_name *name, uint64_t *bytes);
+bool tern_op_notify_request_peek(struct tern_notify_request *notify_request, struct tern_match_name *name,
+                                 uint64_t *bytes);
 
 /* Fill an event for a started request. Returns false if there is no memory. */
-bool tern_op_notify_request_event(struct tern_notify_request *notice, tern_event *event);
+bool tern_op_notify_request_event(struct tern_notify_request *notify_request, tern_event *event);
 
 /* Describe the request in words, for reports. */
-void tern_op_notify_request_describe(const struct tern_notify_request *notice, char *text, size_t size);
+void tern_op_notify_request_describe(const struct tern_notify_request *notify_request, char *text, size_t size);
 
 /* ---- outgoing notifications ---- */
 
@@ -141,7 +143,7 @@ static inline bool tern_op_notify_put_word(struct tern_ctx *ctx, struct tern_reg
 
     if (TERN_UNLIKELY(!handle || !tern_inject_word(handle, word, to, src)))
         return false;
-    ctx->inline_unflushed = true;
+    __atomic_store_n(&ctx->inline_unflushed, true, __ATOMIC_RELAXED); /* threads may share the context */
     tern_link_ring(handle->slot);
     return true;
 }

@@ -28,7 +28,7 @@ static tern_status signal_start(struct tern_op *op)
 {
     const struct tern_op_atomic word = { .part = op->signal.part,
                                          .offset = op->signal.offset,
-                                         .type = TERN_UINT64,
+                                         .type = (tern_type)op->signal.type,
                                          .op = op->signal.op,
                                          .operand = op->signal.operand };
 
@@ -49,9 +49,12 @@ void tern_op_then_signal(struct tern_op *op, const struct tern_op_atomic *word)
 {
     op->then = &then_signal;
     op->region[1] = word->part->number;
-    op->signal =
-        (struct tern_op_signal){ .part = word->part, .offset = word->offset, .operand = word->operand, .op = word->op };
-    op->needs_target |= !word->part->base;
+    op->signal = (struct tern_op_signal){ .part = word->part,
+                                          .offset = word->offset,
+                                          .operand = word->operand,
+                                          .op = word->op,
+                                          .type = (uint32_t)word->type };
+    op->needs_target |= !tern_link_loads(word->part);
 }
 
 void tern_op_signal_now(const struct tern_op_atomic *word)
@@ -70,7 +73,7 @@ static bool is_one(const struct tern_xfer *xfer, const struct tern_op_atomic *wo
     const struct tern_link_part *part = word->part;
     size_t                       most = tern_opt.bounce_chunk < TOGETHER ? tern_opt.bounce_chunk : TOGETHER;
 
-    return xfer->part == part && !part->base && part->path->rpc && xfer->len > 0 &&
+    return xfer->part == part && !tern_link_loads(part) && part->path->rpc && xfer->len > 0 &&
            xfer->len <= most - sizeof(struct wire_signal);
 }
 
@@ -80,6 +83,7 @@ static tern_status together_start(struct tern_op *op)
     const size_t             len = op->link.xfer.len;
     const struct wire_signal request = { .verb = WIRE_SIGNAL,
                                          .add = op->signal.op == TERN_ATOMIC_ADD,
+                                         .bytes = (uint8_t)tern_op_exec_size((tern_type)op->signal.type),
                                          .len = (uint32_t)len,
                                          .offset = op->link.xfer.offset,
                                          .word = op->signal.offset,
@@ -117,12 +121,12 @@ tern_status tern_op_put_signal(struct tern_ctx *ctx, const struct tern_xfer *xfe
 /* Check a copy of the request, because the sender may be hostile. */
 static bool is_sound(const struct wire_signal *w, size_t data, const struct tern_target_mem *mem)
 {
-    if (w->verb != WIRE_SIGNAL || w->add > 1 || w->zero != 0 || w->len != data ||
-        !tern_base_covers(mem->size, w->offset, w->len) || !tern_base_covers(mem->size, w->word, sizeof(uint64_t)) ||
-        ((uintptr_t)mem->base + w->word) % sizeof(uint64_t) != 0)
+    if (w->verb != WIRE_SIGNAL || w->add > 1 || (w->bytes != 4 && w->bytes != 8) || w->zero != 0 || w->len != data ||
+        !tern_base_covers(mem->size, w->offset, w->len) || !tern_base_covers(mem->size, w->word, w->bytes) ||
+        ((uintptr_t)mem->base + w->word) % w->bytes != 0)
         return false;
-    return !mem->is_mapped || (mem->is_mapped(mem->base + w->offset, w->len, true) &&
-                               mem->is_mapped(mem->base + w->word, sizeof(uint64_t), true));
+    return !mem->is_mapped ||
+           (mem->is_mapped(mem->base + w->offset, w->len, true) && mem->is_mapped(mem->base + w->word, w->bytes, true));
 }
 
 tern_status tern_op_signal_rpc(const struct tern_target_mem *mem, const unsigned char *request, size_t len,
@@ -138,7 +142,8 @@ tern_status tern_op_signal_rpc(const struct tern_target_mem *mem, const unsigned
         return TERN_ERR_LINK;
     memcpy(mem->base + w.offset, request + sizeof(w), w.len);
     /* Release, the data before the word: pairs with the acquire in api/signal.c, look(). */
-    tern_op_exec(mem->base + w.word, TERN_UINT64, w.add ? TERN_ATOMIC_ADD : TERN_ATOMIC_PUT, w.value, 0);
+    tern_op_exec(mem->base + w.word, w.bytes == 4 ? TERN_UINT32 : TERN_UINT64,
+                 w.add ? TERN_ATOMIC_ADD : TERN_ATOMIC_PUT, w.value, 0);
     tern_op_signal_wake(tern_job.boot.rank); /* the initiator may make its next call much later */
     return TERN_OK;
 }

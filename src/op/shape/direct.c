@@ -27,6 +27,12 @@ static void copy_strided(const struct tern_shape *shape)
         tern_op_copy(remote, local, s->run, s->dims, dim, s->total > COLD);
 }
 
+/* The address from which the offsets in the remote list count. */
+static inline uintptr_t remote_base(const struct tern_shape *shape)
+{
+    return (uintptr_t)shape->part->base + shape->remote.first;
+}
+
 /* A list of offsets, as the destination or the source of a transfer. Both lists have the same number of entries. */
 struct places {
     const tern_layout_offset *at;
@@ -41,7 +47,7 @@ static inline unsigned char *place(const struct places *p, uint64_t i)
 /* Copy entries of the same length on both sides; specialized for each common length. */
 static inline __attribute__((always_inline)) void copy_each(const struct tern_shape *shape, size_t len)
 {
-    struct places local = { shape->local.list, 0 }, remote = { shape->remote.list, (uintptr_t)shape->part->base };
+    struct places local = { shape->local.list, 0 }, remote = { shape->remote.list, remote_base(shape) };
     struct places to = shape->get ? local : remote, from = shape->get ? remote : local;
     uint64_t      count = shape->local.count, fetched = shape->total > COLD && count > AHEAD ? count - AHEAD : 0, i = 0;
 
@@ -75,7 +81,7 @@ static inline __attribute__((always_inline)) uint64_t copy_stretch(const struct 
 {
     const struct tern_layout_extent *local = shape->local.list, *remote = shape->remote.list;
     const struct tern_layout_extent *to = shape->get ? local : remote, *from = shape->get ? remote : local;
-    uintptr_t base = (uintptr_t)shape->part->base, to_base = shape->get ? 0 : base, from_base = base - to_base;
+    uintptr_t base = remote_base(shape), to_base = shape->get ? 0 : base, from_base = base - to_base;
     /* For shorter entries, most of the memory traffic is the lists, which the hardware prefetches. */
     uint64_t  fetched = len >= 32 && shape->total > COLD && most > AHEAD ? most - AHEAD : 0;
 

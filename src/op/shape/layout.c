@@ -66,6 +66,7 @@ static struct tern_layout_extent entry(const struct tern_layout *side, uint64_t 
         tern_base_copy_once(&e, (const unsigned char *)side->list + index * sizeof(e), sizeof(e));
     else
         tern_base_copy_once(&e.at, (const unsigned char *)side->list + index * sizeof(e.at), sizeof(e.at));
+    e.at += side->first;
     return e;
 }
 

@@ -30,13 +30,13 @@ struct tern_layout_extent {
 typedef uint64_t tern_layout_offset __attribute__((may_alias)); /* an entry of an INDEXED list */
 
 struct tern_layout {
-    enum tern_layout_kind         kind;
-    unsigned                      dims;  /* STRIDED: number of dimensions */
-    uint64_t                      total; /* length of the stream in bytes */
-    uint64_t                      run;   /* STRIDED: bytes of a run. INDEXED: bytes of an entry */
-    uint64_t                      first; /* STRIDED: offset of the first run */
-    uint64_t                      count; /* lists: number of entries */
-    const struct tern_layout_dim *dim;   /* STRIDED: [dims], innermost first */
+    enum tern_layout_kind kind;
+    unsigned              dims;        /* STRIDED: number of dimensions */
+    uint64_t              total;       /* length of the stream in bytes */
+    uint64_t              run;         /* STRIDED: bytes of a run. INDEXED: bytes of an entry */
+    uint64_t              first;       /* STRIDED: offset of the first run. Lists: added to each offset, modulo 2^64 */
+    uint64_t              count;       /* lists: number of entries */
+    const struct tern_layout_dim *dim; /* STRIDED: [dims], innermost first */
     const void *list; /* VECTOR: struct tern_layout_extent. INDEXED: tern_layout_offset. Any alignment */
 };
 
@@ -97,12 +97,12 @@ static inline void tern_op_layout_read_on(struct tern_layout_reader *r)
 {
     while (r->left == 0) {
         if (r->side->kind == TERN_LAYOUT_INDEXED) {
-            r->at = ((const tern_layout_offset *)r->side->list)[r->next++];
+            r->at = ((const tern_layout_offset *)r->side->list)[r->next++] + r->side->first;
             r->left = r->side->run;
         } else {
             const struct tern_layout_extent *entry = (const struct tern_layout_extent *)r->side->list + r->next++;
 
-            r->at = entry->at;
+            r->at = entry->at + r->side->first;
             r->left = entry->len;
         }
     }

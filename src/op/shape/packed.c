@@ -32,6 +32,7 @@ struct batch {
     struct wire_request request;
     const void         *list; /* dimensions or list entries */
     size_t              list_bytes;
+    uint64_t            shift; /* added to the offset in each entry */
 };
 
 static void batch_strided(struct batch *batch, const struct tern_layout *remote, const struct tern_cursor *cursor,
@@ -67,6 +68,7 @@ static void batch_listed(struct batch *batch, const struct tern_layout *remote, 
         count++;
     }
     batch->list_bytes = count * each;
+    batch->shift = remote->first;
     batch->request.count = (uint32_t)count;
     batch->request.at = cursor->within;
     batch->request.len =
@@ -85,11 +87,28 @@ static void batch_fill(struct batch *batch, enum wire_verb verb, const struct te
         batch_listed(batch, remote, cursor, room);
 }
 
+/* Make offsets of the remote addresses in a list. */
+static __attribute__((noinline)) void shift_list(const struct batch *batch, unsigned char *list)
+{
+    size_t each =
+        batch->request.kind == TERN_LAYOUT_VECTOR ? sizeof(struct tern_layout_extent) : sizeof(tern_layout_offset);
+
+    for (size_t at = 0; at < batch->list_bytes; at += each) {
+        uint64_t offset;
+
+        memcpy(&offset, list + at, sizeof(offset));
+        offset += batch->shift;
+        memcpy(list + at, &offset, sizeof(offset));
+    }
+}
+
 /* Write the request and the list. Returns the number of bytes written. */
 static size_t batch_write(const struct batch *batch, unsigned char *to)
 {
     memcpy(to, &batch->request, sizeof(batch->request));
     memcpy(to + sizeof(batch->request), batch->list, batch->list_bytes);
+    if (TERN_UNLIKELY(batch->shift != 0))
+        shift_list(batch, to + sizeof(batch->request));
     return sizeof(batch->request) + batch->list_bytes;
 }
 

@@ -149,7 +149,7 @@ static void multi_init(struct tern_multi *m, const struct tern_shape *shape, con
     m->stopped = false;
     m->status = TERN_OK;
     m->op.instant = method->most == 0;
-    m->op.needs_target = shape->accumulates && !shape->part->base;
+    m->op.needs_target = shape->accumulates && !tern_link_loads(shape->part);
     m->op.link.xfer = (struct tern_xfer){ .part = shape->part,
                                           .len = shape->total,
                                           .get = shape->accumulates ? shape->acc.fetch : shape->get,
@@ -243,7 +243,7 @@ static const struct tern_multi_method method_pieces = { .most = 16, .start = pie
 /* Whether loads and stores reach the part. */
 static inline bool is_direct(const struct tern_link_part *part)
 {
-    return part->path->instant && part->base;
+    return part->path->instant && tern_link_loads(part);
 }
 
 static void do_direct(const struct tern_shape *shape)
@@ -252,6 +252,8 @@ static void do_direct(const struct tern_shape *shape)
         tern_op_acc_direct(shape);
     else
         tern_op_direct(shape);
+    if (!shape->get)
+        tern_link_written(shape->part);
 }
 
 static tern_status direct_start(struct tern_multi *m, struct tern_op *op, struct tern_shape_cursors *cursors)
@@ -292,7 +294,7 @@ static const struct tern_multi_method *choose(struct tern_shape *shape)
     if (is_direct(shape->part))
         return &method_direct;
     if (shape->accumulates) /* chaos delays direct access */
-        return shape->part->base ? &tern_op_method_acc_visit : &tern_op_method_packed;
+        return tern_link_loads(shape->part) ? &tern_op_method_acc_visit : &tern_op_method_packed;
     return path->instant && path->iov ? &tern_op_method_iov : choose_by_length(shape);
 }
 

@@ -34,6 +34,9 @@ enum tern_request_watch {
     TERN_REQUEST_EVENT = 4,  /* events point at the request's record */
 };
 
+/* The value of special of a request that is persistent, but not shared. */
+#define TERN_REQUEST_PERSISTENT 1
+
 struct tern_tagged_op;
 
 /* A send or receive request. The delivering thread may advance an active request: it sets op, and it sets the state to
@@ -45,11 +48,17 @@ struct tern_request {
         struct {
             _Atomic uint32_t state; /* enum tern_request_state */
             tern_status      status;
-            uint8_t          kind; /* enum tern_request_kind */
-            bool             persistent;
+            uint8_t          kind;  /* enum tern_request_kind */
             bool             bound; /* to a queue of the matching table */
-            uint8_t          watch; /* enum tern_request_watch */
-            uint8_t class;          /* matching class of a receive: see match.h */
+            union {
+                uint16_t special; /* 0: neither of these */
+                struct {
+                    bool persistent;
+                    bool shared; /* several threads use the context: its lock guards what is not of this request */
+                };
+            };
+            uint8_t watch; /* enum tern_request_watch */
+            uint8_t class; /* matching class of a receive: see match.h */
         };
     };
     void            *buffer; /* a send does not write to it */

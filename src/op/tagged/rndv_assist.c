@@ -82,7 +82,7 @@ static bool is_stored(const struct tern_tagged_op *op)
         tern_core_region_covering(ctx, tern_job.boot.rank, (uint64_t)(uintptr_t)op->request->buffer, op->want);
 
     return region && region->part[tern_job.boot.rank].mem_kind != TERN_MEM_PRIVATE &&
-           region->part[op->request->source].base;
+           tern_link_loads(&region->part[op->request->source]);
 }
 
 /* Whether the sender should copy too: the message is long enough, the link supports it, and the sender has a core of

@@ -126,7 +126,7 @@ static tern_status copy(struct tern_lane *lane, const struct tern_tagged_assist 
     xfer.offset = assist->addr - part->addr + at;
     xfer.local = (unsigned char *)assist->request->buffer + at;
     xfer.len = assist->size - at < assist->piece ? assist->size - at : assist->piece;
-    xfer.visit = part->base && assist->flood ? copy_nt : NULL;
+    xfer.visit = tern_link_loads(part) && assist->flood ? copy_nt : NULL;
     return part->path->start(lane, &xfer, NULL);
 }
 
@@ -152,7 +152,7 @@ static const struct tern_link_part *stored_part(struct tern_ctx *ctx, const stru
     const struct tern_region    *region = tern_core_region_covering(ctx, rank, assist->addr, assist->size);
     const struct tern_link_part *part = region ? &region->part[rank] : NULL;
 
-    return part && part->path && part->path->instant && part->base ? part : NULL;
+    return part && part->path && part->path->instant && tern_link_loads(part) ? part : NULL;
 }
 
 /* Copy through the kernel. Returns whether any piece was copied. */

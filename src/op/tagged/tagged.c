@@ -28,12 +28,15 @@ static void want_attention(struct tern_ctx *ctx)
 
 static bool tagged_make(struct tern_ctx *ctx)
 {
-    size_t ranks = (size_t)tern_job.boot.ranks;
+    size_t              ranks = (size_t)tern_job.boot.ranks;
+    struct tern_tagged *tagged = calloc(1, sizeof(*tagged) + ranks * sizeof(tagged->peer[0]));
 
-    if (!(ctx->tagged = calloc(1, sizeof(*ctx->tagged) + ranks * sizeof(ctx->tagged->peer[0]))))
+    if (!tagged)
         return false;
-    tern_base_list_init(&ctx->tagged->queue);
-    tern_base_list_init(&ctx->tagged->matched);
+    tern_base_list_init(&tagged->queue);
+    tern_base_list_init(&tagged->matched);
+    /* release: what it points to. Pairs with the read in a child that fork creates now (core/fork.c). */
+    __atomic_store_n(&ctx->tagged, tagged, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -41,7 +44,7 @@ bool tern_op_request_make(struct tern_ctx *ctx)
 {
     struct tern_tagged_slab *slab;
 
-    if (ctx->gone || (!ctx->tagged && !tagged_make(ctx)))
+    if (ctx->gone || ctx->inner || (!ctx->tagged && !tagged_make(ctx)))
         return false;
     EACH_REQUEST(request, ctx->tagged)
     {
@@ -54,7 +57,8 @@ bool tern_op_request_make(struct tern_ctx *ctx)
         return false;
     memset(slab, 0, sizeof(*slab));
     slab->next = ctx->tagged->slabs;
-    ctx->tagged->slabs = slab;
+    /* release: the slab before the list shows it. Pairs with the walk in a child that fork creates now. */
+    __atomic_store_n(&ctx->tagged->slabs, slab, __ATOMIC_RELEASE);
     for (unsigned i = 0; i < PER_SLAB; i++) {
         slab->request[i].ctx = ctx;
         tern_op_request_drop(&slab->request[i]);
@@ -209,14 +213,17 @@ void tern_op_tagged_disable(struct tern_ctx *ctx)
 
 void tern_op_tagged_release(struct tern_ctx *ctx)
 {
-    EACH_REQUEST(request, ctx->tagged)
+    struct tern_tagged *tagged = ctx->tagged;
+
+    EACH_REQUEST(request, tagged)
     {
         request_close(request);
     }
     tern_op_tagged_disable(ctx);
-    ctx->requests = ctx->tagged->slabs;
-    free(ctx->tagged);
+    ctx->requests = tagged->slabs;
     ctx->tagged = NULL;
+    atomic_signal_fence(memory_order_seq_cst); /* a child that fork creates now finds no pointer to freed memory */
+    free(tagged);
 }
 
 void tern_op_tagged_forget_requests(struct tern_ctx *ctx)

@@ -149,6 +149,8 @@ void tern_op_engine_ready(struct tern_trigger *trigger)
 {
     struct tern_engine *engine = trigger->engine;
 
+    if (trigger->state != TERN_TRIGGER_STARTED) /* otherwise its start has found no space */
+        trigger->epoch = engine->epoch;
     tern_op_trigger_set_state(trigger, TERN_TRIGGER_READY);
     trigger->when = NULL;
     tern_base_list_append(&engine->ready, &trigger->ready);
@@ -310,10 +312,32 @@ void tern_op_engine_close(struct tern_ctx *ctx)
     free(engine);
 }
 
-void tern_op_engine_disable(struct tern_engine *engine)
+uint32_t tern_op_engine_next_epoch(struct tern_ctx *ctx)
 {
-    TERN_LIST_EACH(struct tern_counter, counter, &engine->counters, node)
-        counter->engine = NULL;
+    struct tern_engine *engine = ctx->engine;
+    uint32_t            epoch;
+
+    pthread_mutex_lock(&engine->lock);
+    while (fire(engine)) /* what counters have triggered belongs to the epoch */
+        continue;
+    epoch = engine->epoch++;
+    pthread_mutex_unlock(&engine->lock);
+    return epoch;
+}
+
+bool tern_op_engine_has_passed(struct tern_ctx *ctx, uint32_t epoch)
+{
+    struct tern_engine *engine = ctx->engine;
+    bool                left = false;
+
+    if (tern_op_engine_busy(engine) == 0)
+        return true;
+    pthread_mutex_lock(&engine->lock);
+    TERN_LIST_EACH(const struct tern_trigger, trigger, &engine->all, all)
+        left |= (trigger->state == TERN_TRIGGER_READY || trigger->state == TERN_TRIGGER_STARTED) &&
+                (int32_t)(trigger->epoch - epoch) <= 0;
+    pthread_mutex_unlock(&engine->lock);
+    return !left;
 }
 
 int tern_op_engine_in_region(struct tern_engine *engine, uint32_t number)

@@ -43,6 +43,7 @@ struct tern_trigger {
     struct tern_list      all;     /* in the list of all operations of the engine */
     uint64_t              bytes;   /* added to the counter with TERN_COUNT_BYTES */
     int                   rank;    /* in the job; -1: none */
+    uint32_t              epoch;   /* of the engine, when the operation became ready to start */
     bool                  silent;  /* an event reports the error, not tern_quiet */
     bool                  watch;   /* the operation does nothing: it is only an event of the counter */
 };
@@ -56,6 +57,7 @@ struct tern_counter {
                                                   * complete or add to it */
     struct tern_list            moved;           /* in the engine's list of moved counters, or in none */
     struct tern_list            node;            /* in the list of all counters of the engine */
+    struct tern_roster_node     ever;            /* must be last; it outlives the counter */
 };
 
 struct tern_engine {
@@ -66,6 +68,7 @@ struct tern_engine {
     struct tern_list            all;         /* the triggers of all operations, newest first */
     struct tern_list            ready;       /* those that are ready to start, in this order */
     _Atomic uint32_t            ready_count; /* read without the lock by threads that check for space */
+    uint32_t                    epoch;       /* changes when the program asks for the end of all operations */
     tern_status                 failed;      /* the first error of an operation without an event */
     const char                 *failed_what;
     int                         failed_rank;

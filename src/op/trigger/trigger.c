@@ -30,15 +30,25 @@ static void progress_and_unlock(struct tern_engine *engine)
 /* ---- counters ---- */
 
 static struct tern_retired freed = TERN_RETIRED_INIT(freed); /* counters */
+static struct tern_roster  counters;                         /* the memory of all counters, freed ones included */
 
 static struct tern_counter *counter_new(void)
 {
     struct tern_list    *node = tern_base_retired_reuse(&freed);
     struct tern_counter *counter = node ? TERN_LIST_ITEM(node, struct tern_counter, node) : malloc(sizeof(*counter));
 
-    if (counter)
-        memset(counter, 0, sizeof(*counter));
+    if (!counter)
+        return NULL;
+    memset(counter, 0, offsetof(struct tern_counter, ever));
+    if (!node)
+        tern_base_roster_add(&counters, &counter->ever);
     return counter;
+}
+
+void tern_op_counters_disable(void)
+{
+    TERN_ROSTER_EACH(struct tern_counter, counter, &counters, ever)
+        counter->engine = NULL;
 }
 
 void tern_op_counter_retire(struct tern_counter *counter)
@@ -185,7 +195,7 @@ static tern_status room_poll(void *arg)
 {
     const struct tern_engine *engine = arg;
 
-    tern_core_ctx_progress(engine->owner);
+    tern_core_ctx_progress(engine->owner->handle);
     return is_full(engine) ? TERN_PENDING : TERN_OK;
 }
 
@@ -306,7 +316,7 @@ tern_status tern_op_engine_park(struct tern_op *op, const tern_opts *opts, int r
         st = tern_op_helper_start();
     if (st == TERN_OK) {
         op->trigger = trigger;
-        op->progress = trigger->engine->owner;
+        op->progress = trigger->engine->owner->handle;
         op->events = events;
         st = accept(trigger);
     }
@@ -344,14 +354,15 @@ struct message {
     struct tern_op op; /* must be first */
     int            peer;
     tern_am        am;
-    uint32_t       args[TERN_AM_ARGS];
+    uint32_t       args[WIRE_AM_ARGS];
 };
 
 static tern_status message_start(struct tern_op *op)
 {
     struct message *m = (struct message *)op;
 
-    return tern_op_am_send(op->ctx, m->peer, &m->am);
+    return tern_op_am_is_client(m->am.handler) ? tern_op_am_send_client(op->ctx, m->peer, &m->am)
+                                               : tern_op_am_send(op->ctx, m->peer, &m->am);
 }
 
 static tern_status placed_start(struct tern_op *op)

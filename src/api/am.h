@@ -1,0 +1,32 @@
+/* am.h: checks of active messages that the calls of the default client and those of other clients share. */
+#pragma once
+
+#include <tern/am_client.h>
+
+#include "op/am/client.h"
+
+/* The private contents of a prepared message. */
+static inline struct tern_op_am_reservation *tern_api_am_room(tern_am_prepared *prepared)
+{
+    return (struct tern_op_am_reservation *)(void *)prepared->reserved;
+}
+
+/* Check what every request needs, and find the rank in the job. */
+tern_status tern_api_am_peer(const tern_ctx *ctx, int rank, const char *what, int *peer);
+
+/* Check the payload of a message. */
+tern_status tern_api_am_payload(const tern_am *message, int peer, const char *what);
+
+/* Check the length of a long payload that the message itself must carry. */
+tern_status tern_api_am_carried(const tern_region *region, int peer, size_t len, const char *what);
+
+/* Check what is asked for a prepared message. */
+tern_status tern_api_am_prepare(const tern_am_prepare_opts *asked, int peer, const char *what);
+
+/* am_client.c: the parts of calls of tern/am.h for messages of clients. reply: the token is current, and the request
+ * has no reply. prepare: what is asked for is checked. commit: the message is live. */
+tern_status tern_api_am_client_reply(tern_am_token *token, const tern_am *message);
+tern_status tern_api_am_client_prepare(tern_am_client *client, tern_ctx *ctx, int peer,
+                                       const tern_am_prepare_opts *asked, tern_am_prepared *out);
+tern_status tern_api_am_client_commit(tern_am_prepared *prepared, unsigned handler, const uint32_t *args,
+                                      unsigned nargs, size_t len);

@@ -1,0 +1,373 @@
+/* wait.c: the public calls of tern/wait.h. */
+#include <tern/wait.h>
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/check.h"
+#include "api/use.h"
+#include "boot/bell.h"
+#include "core/context.h"
+#include "core/job.h"
+#include "core/message.h"
+#include "core/wait.h"
+
+/* ---- words ---- */
+
+/* Several conditions on words, and the public call that waits for them. */
+struct words {
+    tern_ctx        *ctx;
+    const tern_word *word;
+    size_t           n, index; /* index: of the first condition that holds; if all: those before it have held */
+    bool             all;
+    const char      *what;
+};
+
+/* Load a word. acquire: the word before the data behind it. Pairs with the release of a put or an atomic operation. */
+static uint64_t load(const tern_word *w)
+{
+    switch (w->bytes) {
+    case 1: return __atomic_load_n((const uint8_t *)w->addr, __ATOMIC_ACQUIRE);
+    case 2: return __atomic_load_n((const uint16_t *)w->addr, __ATOMIC_ACQUIRE);
+    case 4: return __atomic_load_n((const uint32_t *)w->addr, __ATOMIC_ACQUIRE);
+    default: return __atomic_load_n((const uint64_t *)w->addr, __ATOMIC_ACQUIRE);
+    }
+}
+
+/* Return a number of the given width such that an unsigned comparison of two of them compares the words: the upper
+ * bits are removed, and the range of signed numbers is shifted. */
+static uint64_t comparable(const tern_word *w, uint64_t bits)
+{
+    unsigned unused = 64 - 8u * w->bytes;
+
+    return (bits << unused) ^ ((uint64_t)(w->is_signed != 0) << 63);
+}
+
+static bool holds(const tern_word *w)
+{
+    uint64_t is = comparable(w, load(w)), value = comparable(w, w->value);
+
+    switch (w->compare) {
+    case TERN_EQ: return is == value;
+    case TERN_NE: return is != value;
+    case TERN_GT: return is > value;
+    case TERN_GE: return is >= value;
+    case TERN_LT: return is < value;
+    default: return is <= value;
+    }
+}
+
+static bool words_hold(struct words *words)
+{
+    if (words->all) {
+        while (words->index < words->n && holds(&words->word[words->index]))
+            words->index++;
+        return words->index == words->n;
+    }
+    for (size_t i = 0; i < words->n; i++)
+        if (holds(&words->word[i]))
+            return words->index = i, true;
+    return false;
+}
+
+static tern_status words_poll(void *arg)
+{
+    struct words *words = arg;
+
+    tern_core_ctx_progress(words->ctx);
+    return words_hold(words) ? TERN_OK : TERN_PENDING;
+}
+
+static void words_describe(void *arg, char *text, size_t size)
+{
+    static const char *const sign[] = { "==", "!=", ">", ">=", "<", "<=" };
+    const struct words      *words = arg;
+    const tern_word         *w = &words->word[words->all && words->index < words->n ? words->index : 0];
+    const unsigned           unused = 64 - 8u * w->bytes;
+    const uint64_t           is = load(w) << unused, value = w->value << unused;
+    char                     more[64] = "";
+
+    if (words->n > 1)
+        snprintf(more, sizeof(more), ", and %zu other words", words->n - 1);
+    if (w->is_signed)
+        snprintf(text, size, "%s, for the word at %p, which is %lld, to be %s %lld%s", words->what, w->addr,
+                 (long long)((int64_t)is >> unused), sign[w->compare], (long long)((int64_t)value >> unused), more);
+    else
+        snprintf(text, size, "%s, for the word at %p, which is %llu, to be %s %llu%s", words->what, w->addr,
+                 (unsigned long long)(is >> unused), sign[w->compare], (unsigned long long)(value >> unused), more);
+}
+
+static tern_status check_word(const tern_word *w, size_t i, const char *what)
+{
+    if (w->bytes != 1 && w->bytes != 2 && w->bytes != 4 && w->bytes != 8)
+        return tern_base_fail(TERN_ERR_ARG, "%s: word %zu has %u bytes, instead of 1, 2, 4 or 8", what, i, w->bytes);
+    if (!w->addr)
+        return tern_base_fail(TERN_ERR_ARG, "%s: the address of word %zu is NULL", what, i);
+    if ((uintptr_t)w->addr % w->bytes != 0)
+        return tern_base_fail(TERN_ERR_ARG, "%s: the address of word %zu, %p, is not a multiple of its %u bytes", what,
+                              i, w->addr, w->bytes);
+    if (w->compare > TERN_LE)
+        return tern_base_fail(TERN_ERR_ARG, "%s: %u, the comparison of word %zu, is no tern_compare", what, w->compare,
+                              i);
+    if (w->is_signed > 1 || w->reserved != 0)
+        return tern_base_fail(TERN_ERR_ARG, "%s: a field of word %zu that must be 0 is not: use TERN_WORD()", what, i);
+    return TERN_OK;
+}
+
+static tern_status check_waiting(tern_ctx *ctx, const char *what)
+{
+    if (!ctx || ctx->gone)
+        return tern_core_ctx_check(ctx, what);
+    if (tern_core_in_handler())
+        return tern_base_fail(TERN_ERR_STATE, "%s: %s must not wait", what, tern_core_handler_kind());
+    return TERN_OK;
+}
+
+static tern_status words_wait(struct words *words, tern_deadline deadline)
+{
+    struct tern_wait wait = {
+        .poll = words_poll, .describe = words_describe, .arg = words, .deadline = deadline, .on_memory = true
+    };
+    tern_status st = check_waiting(words->ctx, words->what);
+
+    if (st < 0)
+        return st;
+    if (!words->word && (words->n > 0 || !words->all))
+        return tern_api_null(words->what, "words");
+    if (words->n == 0)
+        return words->all ? TERN_OK : tern_base_fail(TERN_ERR_ARG, "%s: n is 0", words->what);
+    for (size_t i = 0; i < words->n; i++)
+        if ((st = check_word(&words->word[i], i, words->what)) < 0)
+            return st;
+    return words_hold(words) ? TERN_OK : tern_core_wait(&wait);
+}
+
+tern_status tern_word_wait(tern_ctx *ctx, const tern_word *word, tern_deadline deadline)
+{
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_word_wait");
+
+    if (use.status < 0)
+        return use.status;
+
+    struct words words = { .ctx = ctx, .word = word, .n = 1, .what = "tern_word_wait" };
+
+    return words_wait(&words, deadline);
+}
+
+tern_status tern_word_wait_any(tern_ctx *ctx, const tern_word *words, size_t n, tern_deadline deadline, size_t *index)
+{
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_word_wait_any");
+
+    if (use.status < 0)
+        return use.status;
+
+    struct words any = { .ctx = ctx, .word = words, .n = n, .what = "tern_word_wait_any" };
+    tern_status  st;
+
+    if (!index)
+        return tern_api_null("tern_word_wait_any", "index");
+    if ((st = words_wait(&any, deadline)) == TERN_OK)
+        *index = any.index;
+    return st;
+}
+
+tern_status tern_word_wait_all(tern_ctx *ctx, const tern_word *words, size_t n, tern_deadline deadline)
+{
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_word_wait_all");
+
+    if (use.status < 0)
+        return use.status;
+
+    struct words all = { .ctx = ctx, .word = words, .n = n, .all = true, .what = "tern_word_wait_all" };
+
+    return words_wait(&all, deadline);
+}
+
+tern_status tern_word_wait_some(tern_ctx *ctx, const tern_word *words, size_t n, tern_deadline deadline, size_t *count,
+                                size_t *indices)
+{
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_word_wait_some");
+
+    if (use.status < 0)
+        return use.status;
+
+    struct words some = { .ctx = ctx, .word = words, .n = n, .what = "tern_word_wait_some" };
+    size_t       found = 0;
+    tern_status  st;
+
+    if (!count || !indices)
+        return tern_api_null("tern_word_wait_some", count ? "indices" : "count");
+    if ((st = words_wait(&some, deadline)) != TERN_OK)
+        return st;
+    indices[found++] = some.index; /* its word may have changed since */
+    for (size_t i = some.index + 1; i < n; i++)
+        if (holds(&words[i]))
+            indices[found++] = i;
+    *count = found;
+    return TERN_OK;
+}
+
+/* ---- a condition of the program ---- */
+
+struct until {
+    tern_ctx *ctx;
+    bool (*condition)(void *arg);
+    void *arg;
+};
+
+static tern_status until_poll(void *arg)
+{
+    struct until *until = arg;
+
+    tern_core_ctx_progress(until->ctx);
+    return until->condition(until->arg) ? TERN_OK : TERN_PENDING;
+}
+
+static void until_describe(void *arg, char *text, size_t size)
+{
+    (void)arg;
+    snprintf(text, size, "tern_wait_until: the program's condition does not hold");
+}
+
+tern_status tern_wait_until(tern_ctx *ctx, bool (*condition)(void *arg), void *arg, tern_deadline deadline)
+{
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_wait_until");
+
+    if (use.status < 0)
+        return use.status;
+
+    struct until     until = { ctx, condition, arg };
+    struct tern_wait wait = {
+        .poll = until_poll, .describe = until_describe, .arg = &until, .deadline = deadline, .on_memory = true
+    };
+    tern_status st = check_waiting(ctx, "tern_wait_until");
+
+    if (st < 0)
+        return st;
+    if (!condition)
+        return tern_api_null("tern_wait_until", "condition");
+    return condition(arg) ? TERN_OK : tern_core_wait(&wait);
+}
+
+/* ---- a condition that the program evaluates ---- */
+
+_Static_assert(sizeof(struct tern_wait_state) <= sizeof(((tern_idle *)0)->state), "the state has space in a tern_idle");
+
+struct idling {
+    tern_ctx   *ctx;
+    const char *name;
+};
+
+static tern_status idle_poll(void *arg)
+{
+    tern_core_ctx_progress(((const struct idling *)arg)->ctx);
+    return TERN_PENDING;
+}
+
+static void idle_describe(void *arg, char *text, size_t size)
+{
+    const struct idling *idling = arg;
+
+    if (idling->name)
+        snprintf(text, size, "tern_idle_step, for %.200s", idling->name);
+    else
+        snprintf(text, size, "tern_idle_step: the program's condition does not hold");
+}
+
+tern_status tern_idle_step(tern_ctx *ctx, tern_idle *idle)
+{
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_idle_step");
+
+    if (use.status < 0)
+        return use.status;
+
+    tern_status st;
+
+    if (!ctx || ctx->gone)
+        return tern_core_ctx_check(ctx, "tern_idle_step");
+    if (!idle)
+        return tern_api_null("tern_idle_step", "idle");
+    if (idle->size != sizeof(*idle))
+        return tern_base_fail(TERN_ERR_ARG,
+                              "tern_idle_step: the size of idle is %u instead of %zu; initialize it with "
+                              "TERN_IDLE_INIT",
+                              idle->size, sizeof(*idle));
+
+    struct idling          idling = { ctx, idle->name };
+    const struct tern_wait wait = { .poll = idle_poll,
+                                    .describe = idle_describe,
+                                    .arg = &idling,
+                                    .deadline = idle->deadline == TERN_NOW ? TERN_FOREVER : idle->deadline,
+                                    .on_memory = true,
+                                    .by_caller = true,
+                                    .nap = 1000 * (int64_t)idle->nap_us };
+
+    st = tern_core_wait_step(&wait, (struct tern_wait_state *)(void *)idle->state);
+    return st == TERN_PENDING ? TERN_OK : st;
+}
+
+/* ---- a blocking poll ---- */
+
+struct polling {
+    tern_ctx *ctx;
+    uint32_t  delivered, bell;
+};
+
+static uint32_t own_bell(void)
+{
+    return atomic_load_explicit(&tern_core_job_slot(tern_job.boot.rank)->bell, memory_order_relaxed);
+}
+
+static tern_status polling_poll(void *arg)
+{
+    const struct polling *polling = arg;
+
+    tern_core_ctx_progress(polling->ctx);
+    return polling->delivered != tern_core_message_delivered() || polling->bell != own_bell() ? TERN_OK : TERN_PENDING;
+}
+
+static void polling_describe(void *arg, char *text, size_t size)
+{
+    (void)arg;
+    snprintf(text, size, "tern_progress_wait, for something to do");
+}
+
+tern_status tern_progress_wait(tern_ctx *ctx, tern_deadline deadline)
+{
+    TERN_API_USE use = tern_api_use_waiting(ctx, "tern_progress_wait");
+
+    if (use.status < 0)
+        return use.status;
+
+    struct polling   polling = { .ctx = ctx };
+    struct tern_wait wait = {
+        .poll = polling_poll, .describe = polling_describe, .arg = &polling, .deadline = deadline
+    };
+    tern_status st = check_waiting(ctx, "tern_progress_wait");
+
+    if (st < 0)
+        return st;
+    polling.delivered = tern_core_message_delivered();
+    polling.bell = own_bell();
+    st = tern_core_wait(&wait);
+    return st == TERN_PENDING ? TERN_OK : st;
+}
+
+tern_status tern_wake(tern_ctx *ctx, int rank)
+{
+    int world;
+
+    if (!ctx || ctx->gone)
+        return tern_core_ctx_check(ctx, "tern_wake");
+    if ((uint32_t)rank >= (uint32_t)ctx->team->size)
+        return tern_api_no_rank(ctx, rank, "tern_wake");
+    world = tern_core_team_world(ctx->team, rank);
+    if (tern_boot_same_node(&tern_job.boot, world)) {
+        /* seq_cst: the stores of the program before the load of memory_waits, also without a membarrier. Pairs with the
+         * fence in the announcement. */
+        atomic_thread_fence(memory_order_seq_cst);
+        tern_boot_written(tern_core_job_slot(world));
+    }
+    return TERN_OK;
+}

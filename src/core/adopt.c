@@ -1,0 +1,398 @@
+/* adopt.c: pages of the program become shared memory in place.
+ *
+ * The pages are copied into the arena, and the arena is mapped over them (mremap, which fails before it unmaps
+ * anything). Nothing may write to the pages in between. So the program must have one thread, signals are blocked, and
+ * the helper threads are parked: these use memory that may lie in the same pages, such as that of malloc, or the
+ * variables of a library that is linked statically. The kernel copies, not this code, because an address sanitizer
+ * knows bytes in these pages that may not be read.
+ *
+ * A child that fork creates would share the pages. A handler in the child gives it private copies, before it writes
+ * anything else, and the parent waits for that: otherwise the child could see what the parent writes later. The parent
+ * waits for the end of a pipe, which also comes if the child dies. */
+#include "core/adopt.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/bits.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "boot/helper.h"
+#include "core/job.h"
+#include "core/links.h"
+#include "core/region.h"
+
+#define MOST_RANGES 256 /* adopted at the same time */
+
+/* Adopted pages. Guarded by the job's lock, which the handlers around fork hold. */
+struct range {
+    unsigned char *pages;
+    uint64_t       bytes, offset; /* offset in the arena */
+};
+static struct range ranges[MOST_RANGES];
+static unsigned     range_count;
+
+static uint64_t page_size(void)
+{
+    return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static uint64_t pages_of(const void *addr, uint64_t len, uintptr_t *first)
+{
+    uint64_t page = page_size();
+
+    *first = (uintptr_t)addr & ~(uintptr_t)(page - 1);
+    return tern_base_round_up((uintptr_t)addr - *first + len, page);
+}
+
+uint64_t tern_core_adopt_bytes(const void *addr, uint64_t len)
+{
+    uintptr_t first;
+
+    return len > 0 ? pages_of(addr, len, &first) : 0;
+}
+
+/* ---- checks ---- */
+
+/* Whether addresses of this process lie in the range. */
+static bool holds(uintptr_t first, uint64_t bytes, const void *addr)
+{
+    return (uintptr_t)addr - first < bytes;
+}
+
+/* Count the threads of this process; -1: it cannot be found out. */
+static int count_threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    int  count = 0;
+
+    if (!tasks)
+        return -1;
+    for (struct dirent *entry; (entry = readdir(tasks));)
+        count += entry->d_name[0] != '.';
+    closedir(tasks);
+    return count;
+}
+
+/* The number of threads that are not the program's: this library's, and that of the thread sanitizer. */
+static int own_threads(void)
+{
+#ifdef __SANITIZE_THREAD__
+    return tern_base_threads() + 1;
+#else
+    return tern_base_threads();
+#endif
+}
+
+static tern_status check_threads(void)
+{
+    int threads = count_threads();
+
+    if (threads < 0)
+        return tern_base_fail(TERN_ERR_SYSTEM, "cannot count the threads of this process in /proc/self/task: %s",
+                              strerror(errno));
+    if (threads > 1 + own_threads())
+        return tern_base_fail(
+            TERN_ERR_STATE,
+            "this process has %d other threads, which may write to the memory while it is moved; adopt "
+            "it before they are started, or use tern_region_register",
+            threads - 1 - own_threads());
+    return TERN_OK;
+}
+
+static tern_status refuse(const char *why, unsigned long start, unsigned long end, const char *mode, const char *name)
+{
+    return tern_base_fail(
+        TERN_ERR_ARG,
+        "the pages contain %lx-%lx %s%s%s, which %s; only private, writable memory of the program can "
+        "be adopted: use tern_region_register",
+        start, end, mode, *name ? " " : "", name, why);
+}
+
+/* Check one line of /proc/self/maps that overlaps the pages. */
+static tern_status check_line(unsigned long start, unsigned long end, const char *mode, const char *name)
+{
+    if (strncmp(name, "[stack", 6) == 0)
+        return refuse("is a stack", start, end, mode, name);
+    if (mode[3] != 'p')
+        return refuse("is shared memory already", start, end, mode, name);
+    if (mode[0] != 'r' || mode[1] != 'w')
+        return refuse("cannot be written", start, end, mode, name);
+    if (mode[2] == 'x')
+        return refuse("can be executed", start, end, mode, name);
+    return TERN_OK;
+}
+
+static tern_status check_maps(uintptr_t first, uint64_t bytes)
+{
+    FILE         *maps = fopen("/proc/self/maps", "re");
+    unsigned long start, end, from = first, to = first + bytes;
+    char          mode[5], *line = NULL;
+    size_t        size = 0;
+    int           name = 0;
+    tern_status   st = TERN_OK;
+
+    if (!maps)
+        return tern_base_fail(TERN_ERR_SYSTEM, "cannot read /proc/self/maps: %s", strerror(errno));
+    while (st == TERN_OK && from < to && getline(&line, &size, maps) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        if (sscanf(line, "%lx-%lx %4s %*x %*x:%*x %*u %n", &start, &end, mode, &name) < 3 || end <= from ||
+            start > from)
+            continue;
+        st = check_line(start, end, mode, line + name);
+        from = end;
+    }
+    if (st == TERN_OK && from < to)
+        st = tern_base_fail(TERN_ERR_ARG, "the memory at 0x%lx is not mapped", from);
+    free(line);
+    fclose(maps);
+    return st;
+}
+
+static tern_status check_regions(const void *addr, uint64_t len)
+{
+    uint64_t    from = (uint64_t)(uintptr_t)addr;
+    tern_status st = TERN_OK;
+
+    pthread_mutex_lock(&tern_job.lock);
+    TERN_LIST_EACH(struct tern_region, region, &tern_job.regions, node) {
+        const struct tern_link_part *part = &region->part[tern_job.boot.rank];
+
+        if (part->reserve > 0 && from < part->addr + part->reserve && part->addr < from + len)
+            st = tern_base_fail(TERN_ERR_ARG,
+                                "the memory overlaps %llu bytes at 0x%llx that are in another region; free "
+                                "that region first",
+                                (unsigned long long)part->size, (unsigned long long)part->addr);
+    }
+    if (st == TERN_OK && range_count == MOST_RANGES)
+        st = tern_base_fail(TERN_ERR_NOMEM, "this process has adopted %d pieces of memory already, which is the most",
+                            MOST_RANGES);
+    pthread_mutex_unlock(&tern_job.lock);
+    return st;
+}
+
+tern_status tern_core_adopt_check(const void *addr, uint64_t len)
+{
+    uintptr_t   first;
+    uint64_t    bytes;
+    tern_status st;
+
+    if (len == 0)
+        return TERN_OK;
+    if (len > UINT64_MAX / 2 || (bytes = pages_of(addr, len, &first)) == 0)
+        return tern_base_fail(TERN_ERR_ARG, "%llu bytes wrap around the end of memory", (unsigned long long)len);
+    if (holds(first, bytes, __builtin_frame_address(0)))
+        return tern_base_fail(TERN_ERR_ARG, "the pages contain the stack of this thread");
+    if ((st = check_threads()) < 0 || (st = check_regions(addr, len)) < 0)
+        return st;
+    return check_maps(first, bytes);
+}
+
+/* ---- moving ---- */
+
+/* What must not run while pages are moved is stopped. */
+struct stillness {
+    sigset_t                signals;
+    struct tern_helper_park park;
+    unsigned                parked;
+};
+
+static void stop_others(struct stillness *still)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &still->signals);
+    still->parked = tern_boot_helpers_park(&still->park);
+}
+
+static void let_others_run(struct stillness *still)
+{
+    tern_boot_helpers_unpark(&still->park);
+    pthread_sigmask(SIG_SETMASK, &still->signals, NULL);
+}
+
+/* Whether all threads but this one are parked, or cannot touch the pages: the threads that watch processes and relay
+ * messages use only variables of this library. */
+static bool is_quiet(const struct stillness *still, uintptr_t first, uint64_t bytes)
+{
+    return still->parked == (unsigned)tern_base_threads() || !holds(first, bytes, &tern_job);
+}
+
+/* Copy into the arena. The system call is made directly, because sanitizers check the arguments of the functions of the
+ * C library. Returns 0 or an error number. */
+static int copy_out(const unsigned char *from, uint64_t bytes, uint64_t offset)
+{
+    while (bytes > 0) {
+        long n = syscall(SYS_pwrite64, tern_job.boot.arena, from, (size_t)bytes, (long)offset);
+
+        if (n <= 0 && errno != EINTR)
+            return n < 0 ? errno : EIO;
+        if (n > 0) {
+            from += n;
+            offset += (uint64_t)n;
+            bytes -= (uint64_t)n;
+        }
+    }
+    return 0;
+}
+
+/* Copy whole pages. Not the function of the C library, for the same reason; and the arena may be closed already. */
+static __attribute__((no_sanitize_address, no_sanitize_thread, noinline)) void copy_pages(void *to, const void *from,
+                                                                                          uint64_t bytes)
+{
+    volatile uint64_t       *t = to;
+    const volatile uint64_t *f = from;
+
+    for (uint64_t i = 0; i < bytes / sizeof(*t); i++)
+        t[i] = f[i];
+}
+
+/* Put the mapping at `from` in the place of the pages. Returns 0 or an error number. */
+static int replace(unsigned char *pages, void *from, uint64_t bytes)
+{
+    return syscall(SYS_mremap, from, (size_t)bytes, (size_t)bytes, MREMAP_MAYMOVE | MREMAP_FIXED, pages) ==
+                   (long)(uintptr_t)pages
+               ? 0
+               : errno;
+}
+
+/* Move the pages to the offset in the arena. */
+static int move_out(unsigned char *pages, uint64_t bytes, uint64_t offset)
+{
+    struct stillness still;
+    void            *there = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, tern_job.boot.arena, (off_t)offset);
+    int              error;
+
+    if (there == MAP_FAILED)
+        return errno;
+    stop_others(&still);
+    error = is_quiet(&still, (uintptr_t)pages, bytes) ? copy_out(pages, bytes, offset) : EBUSY;
+    if (error == 0)
+        error = replace(pages, there, bytes);
+    let_others_run(&still);
+    if (error != 0)
+        munmap(there, bytes);
+    return error;
+}
+
+tern_status tern_core_adopt_take(void *addr, uint64_t len, struct tern_own_memory *out)
+{
+    struct tern_own_memory memory = { .mem_kind = TERN_MEM_ARENA, .addr = addr };
+    uintptr_t              first;
+    uint64_t               bytes = pages_of(addr, len, &first);
+    struct stat            about;
+    int                    error;
+    tern_status            st = tern_boot_space_take(&tern_job.boot, tern_job.boot.arena, bytes, &memory.space);
+
+    if (st < 0)
+        return st;
+    memory.pages = (unsigned char *)first;
+    memory.before = (uintptr_t)addr - first;
+    memory.inode = fstat(tern_job.boot.arena, &about) == 0 ? about.st_ino : 0;
+    tern_core_links_invalidate(memory.pages, bytes); /* the registered pages are no longer those at the address */
+    if ((error = move_out(memory.pages, bytes, memory.space.offset)) != 0) {
+        tern_boot_space_give(&memory.space);
+        return tern_base_fail(error == ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_SYSTEM,
+                              "the pages of %llu bytes at %p cannot be moved: %s", (unsigned long long)len, addr,
+                              error == EBUSY ? "a thread of Tern uses them" : strerror(error));
+    }
+    pthread_mutex_lock(&tern_job.lock);
+    ranges[range_count++] = (struct range){ memory.pages, bytes, memory.space.offset };
+    pthread_mutex_unlock(&tern_job.lock);
+    *out = memory;
+    return TERN_OK;
+}
+
+/* Move the pages from the arena into private memory. */
+static int move_back(unsigned char *pages, uint64_t bytes)
+{
+    void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int   error;
+
+    if (copy == MAP_FAILED)
+        return errno;
+    copy_pages(copy, pages, bytes);
+    if ((error = replace(pages, copy, bytes)) != 0)
+        munmap(copy, bytes);
+    return error;
+}
+
+static void forget(const unsigned char *pages)
+{
+    pthread_mutex_lock(&tern_job.lock);
+    for (unsigned i = 0; i < range_count; i++)
+        if (ranges[i].pages == pages)
+            ranges[i--] = ranges[--range_count];
+    pthread_mutex_unlock(&tern_job.lock);
+}
+
+bool tern_core_adopt_return(struct tern_own_memory *memory)
+{
+    struct stillness still;
+    int              error = EBUSY;
+
+    tern_core_links_invalidate(memory->pages, memory->space.bytes);
+    if (count_threads() == 1 + own_threads()) {
+        stop_others(&still);
+        if (is_quiet(&still, (uintptr_t)memory->pages, memory->space.bytes))
+            error = move_back(memory->pages, memory->space.bytes);
+        let_others_run(&still);
+    }
+    if (error == 0)
+        forget(memory->pages); /* otherwise the handlers around fork still need to know the pages */
+    else
+        tern_base_log(TERN_LOG_INFO, "adopted memory at %p stays in the arena: %s", (void *)memory->pages,
+                      error == EBUSY ? "other threads may write to it" : strerror(error));
+    memory->pages = NULL;
+    return error == 0;
+}
+
+/* ---- fork ---- */
+
+static int fork_pipe[2] = { -1, -1 };
+
+void tern_core_adopt_before_fork(void)
+{
+    if (range_count == 0 || pipe2(fork_pipe, O_CLOEXEC) != 0)
+        fork_pipe[0] = fork_pipe[1] = -1;
+}
+
+void tern_core_adopt_in_parent(void)
+{
+    char none;
+
+    if (fork_pipe[0] < 0)
+        return;
+    close(fork_pipe[1]);
+    while (read(fork_pipe[0], &none, 1) < 0 && errno == EINTR)
+        ;
+    close(fork_pipe[0]);
+}
+
+void tern_core_adopt_in_child(void)
+{
+    int end[2] = { fork_pipe[0], fork_pipe[1] };
+
+    for (unsigned i = 0; i < range_count; i++) {
+        struct range r = ranges[i];
+
+        if (move_back(r.pages, r.bytes) != 0) /* without memory for a copy: pages are copied on write */
+            mmap(r.pages, r.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, tern_job.boot.arena,
+                 (off_t)r.offset);
+    }
+    range_count = 0;
+    if (end[0] < 0)
+        return;
+    close(end[0]);
+    close(end[1]);
+}

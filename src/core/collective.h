@@ -1,0 +1,34 @@
+/* collective.h: the collective calls, and their names.
+ *
+ * A rank publishes the number of the collective call that it makes, so that the reports and errors of other ranks, on
+ * any node, can name the call. The numbers travel between processes: change TERN_SEGMENT_LAYOUT with them. */
+#pragma once
+
+#include <stdint.h>
+
+/* The barrier is the first: a group whose member says nothing else is in a barrier. */
+#define TERN_COLLECTIVES(X)                              \
+    X(BARRIER, "tern_barrier")                           \
+    X(ALLGATHER, "tern_allgather")                       \
+    X(REGION_CREATE, "tern_region_create")               \
+    X(REGION_REGISTER, "tern_region_register")           \
+    X(REGION_GROW, "tern_region_grow")                   \
+    X(REGION_ADOPT, "tern_region_adopt")                 \
+    X(REGION_OPEN, "tern_region_open")                   \
+    X(ATOMIC_DOMAIN_CREATE, "tern_atomic_domain_create") \
+    X(MUTEX_CREATE, "tern_mutex_create")                 \
+    X(MUTEX_FREE, "tern_mutex_free")                     \
+    X(REGION_FREE, "tern_region_free")                   \
+    X(AM_CLIENT_CREATE, "tern_am_client_create")         \
+    X(FINALIZE, "tern_finalize")                         \
+    X(TEAM_SPLIT, "tern_team_split")                     \
+    X(TEAM_DUP, "tern_team_dup")                         \
+    X(TEAM_SURVIVORS, "tern_team_survivors")             \
+    X(TEAM_FREE, "tern_team_free")
+
+#define TERN_COLLECTIVE_ENUM(name, text) TERN_COLLECTIVE_##name,
+enum tern_collective { TERN_COLLECTIVES(TERN_COLLECTIVE_ENUM) TERN_COLLECTIVE_COUNT };
+_Static_assert(TERN_COLLECTIVE_BARRIER == 0, "the slots of a rank that has made no call contain 0");
+
+/* Return the name of a call. The number may come from another process: any value is permitted. */
+const char *tern_core_collective_name(uint32_t call);

@@ -1,0 +1,150 @@
+/* quiet.c: see quiet.h.
+ *
+ * The operations of a trigger engine are not on the context's list. The engine numbers its operations by epochs instead
+ * (op/trigger/engine.h), and a marker waits for those of the epochs up to its own. */
+#include "core/quiet.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/wait.h"
+
+struct quiet {
+    struct tern_op        op; /* must be first */
+    enum tern_quiet_scope scope;
+    int                   rank;
+    uint32_t              epoch;   /* of the engine */
+    bool                  reports; /* the event returns the first error of an operation without an event */
+    char                  failed_op[sizeof(((struct tern_ctx *)0)->failed_op)];
+};
+
+/* ---- what is left ---- */
+
+/* Whether an older operation must complete first. The oldest ones are the likeliest, and are examined first. */
+static bool has_older(const struct quiet *quiet)
+{
+    const struct tern_list *node;
+
+    for (node = quiet->op.ctx->outstanding.prev; node != &quiet->op.node; node = node->prev) {
+        const struct tern_op *older = TERN_LIST_ITEM(node, const struct tern_op, node);
+
+        if (tern_core_op_is_marker(older))
+            continue;
+        if (quiet->scope == TERN_QUIET_ALL ||
+            (quiet->scope == TERN_QUIET_RANK ? older->link.xfer.part->rank == quiet->rank
+                                             : !older->link.xfer.get && !tern_core_op_is_source_free(older)))
+            return true;
+    }
+    return false;
+}
+
+static bool is_passed(const struct quiet *quiet)
+{
+    struct tern_ctx *ctx = quiet->op.ctx;
+
+    if (has_older(quiet))
+        return false;
+    if (ctx->engine && !tern_op_engine_has_passed(ctx, quiet->epoch))
+        return false;
+    return quiet->scope == TERN_QUIET_LOCAL || tern_core_ctx_is_placed(ctx, true);
+}
+
+/* ---- the operation ---- */
+
+static void quiet_advance(struct tern_op *op)
+{
+    struct quiet    *quiet = (struct quiet *)op;
+    struct tern_ctx *ctx = op->ctx;
+    tern_status      st = TERN_OK;
+
+    if (!is_passed(quiet))
+        return;
+    /* seq_cst: as in tern_quiet() */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (quiet->reports && (st = tern_core_ctx_take_failure(ctx)) < 0)
+        memcpy(quiet->failed_op, ctx->failed_op, sizeof(quiet->failed_op));
+    tern_core_op_complete(op, st);
+}
+
+static void quiet_describe(const struct tern_op *op, char *text, size_t size)
+{
+    const struct quiet     *quiet = (const struct quiet *)op;
+    const struct tern_list *oldest = op->ctx->outstanding.prev;
+    const char             *of = quiet->scope == TERN_QUIET_LOCAL ? " whose source is in use" : "";
+
+    if (quiet->failed_op[0] != '\0')
+        snprintf(text, size, "%s, or rather an earlier %s,", op->call, quiet->failed_op);
+    else if (!op->done && oldest != &op->node)
+        snprintf(text, size, "%s, which waits for earlier operations%s, such as %s to rank %d of the job,", op->call,
+                 of, TERN_LIST_ITEM(oldest, const struct tern_op, node)->call,
+                 TERN_LIST_ITEM(oldest, const struct tern_op, node)->link.xfer.part->rank);
+    else
+        snprintf(text, size, "%s", op->call);
+}
+
+static void quiet_cancel(struct tern_op *op)
+{
+    (void)op; /* a marker accesses no memory of the program */
+}
+
+static const struct tern_op_kind quiet_kind = { .advance = quiet_advance,
+                                                .cancel = quiet_cancel,
+                                                .describe = quiet_describe };
+
+/* ---- starting and waiting ---- */
+
+/* Start a marker, if there is anything to wait for. */
+static tern_status start(struct tern_ctx *ctx, enum tern_quiet_scope scope, int rank, bool reports, const char *call,
+                         tern_event *event)
+{
+    struct quiet *quiet;
+
+    *event = TERN_EVENT_INIT;
+    if (!tern_core_ctx_is_busy(ctx))
+        return TERN_OK;
+    if (!(quiet = tern_core_op_alloc(ctx, sizeof(*quiet), &quiet_kind, call)))
+        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for %zu bytes", call, sizeof(*quiet));
+    quiet->op.link.xfer = (struct tern_xfer){ .part = &tern_core_op_nowhere };
+    quiet->op.events = 1;
+    quiet->scope = scope;
+    quiet->rank = rank;
+    quiet->epoch = ctx->engine ? tern_op_engine_next_epoch(ctx) : 0;
+    quiet->reports = reports;
+    quiet->failed_op[0] = '\0';
+    *event = tern_core_event_make(&quiet->op, false);
+    tern_core_op_enlist(&quiet->op);
+    return TERN_OK;
+}
+
+tern_status tern_core_quiet_start(struct tern_ctx *ctx, const char *call, tern_event *event)
+{
+    return start(ctx, TERN_QUIET_ALL, -1, true, call, event);
+}
+
+static tern_status wait_poll(void *arg)
+{
+    tern_core_ctx_progress(tern_core_event_op(arg)->progress);
+    return tern_core_event_test(arg);
+}
+
+static void wait_describe(void *arg, char *text, size_t size)
+{
+    tern_core_op_describe(tern_core_event_op(arg), text, size);
+}
+
+tern_status tern_core_quiet_wait(struct tern_ctx *ctx, enum tern_quiet_scope scope, int rank, const char *call,
+                                 tern_deadline deadline)
+{
+    tern_event       event;
+    struct tern_wait wait = { .poll = wait_poll, .describe = wait_describe, .arg = &event, .deadline = deadline };
+    tern_status      st = start(ctx, scope, rank, false, call, &event);
+
+    if (st < 0 || !event.pending)
+        return st;
+    st = tern_core_wait(&wait);
+    if (event.pending && tern_core_event_test(&event) == TERN_PENDING) { /* nobody waits for the marker any more */
+        tern_core_event_op(&event)->events = 0;
+        tern_core_op_complete(tern_core_event_op(&event), TERN_OK);
+    }
+    return st;
+}
