@@ -50,7 +50,7 @@ install: all ## install under PREFIX (/usr/local); DESTDIR sets a staging direct
 uninstall: ## remove what make install has installed; with the same PREFIX and DESTDIR
 	@DESTDIR="$(DESTDIR)" scripts/uninstall build/install_manifest.txt "$(PREFIX)"
 
-bench: ## measure this machine and compare with MPI and OpenSHMEM; results and plots are in build/bench
+bench: ## measure this machine beside its limits and MPI, in build/bench and docs/benchmarks.md; takes about 4 minutes
 	@scripts/deps --install bench
 	@scripts/build release all peers
 	@scripts/bench

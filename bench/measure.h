@@ -17,7 +17,8 @@
 #include <string.h>
 #include <time.h>
 
-#define MEASURE_CSV_HEADER "test,link,ranks,size,metric,value,unit"
+/* A figure is one line of CSV: the median, then its spread. The columns of the spread are empty if there is none. */
+#define MEASURE_CSV_HEADER "test,link,ranks,size,metric,value,unit,p25,p75,min,max"
 #define MEASURE_MAX_SIZES 128
 #define MEASURE_PAGE 4096u
 

@@ -9,6 +9,10 @@ if(tern_tools)
     install(TARGETS ${tern_tools} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
+# The sources of the programs that tern-perf compares Tern with. tern-perf compiles them when they are first needed.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench DESTINATION ${CMAKE_INSTALL_DATADIR}/tern
+    FILES_MATCHING PATTERN "*.c" PATTERN "*.h")
+
 if(TARGET tern)
     install(TARGETS tern tern_static EXPORT tern-targets
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -1,8 +1,8 @@
 # The programs in bin/. tools/NAME/*.c makes NAME; examples/NAME.c makes NAME, as part of the target examples.
 #
-# ternrun and tern-info need hwloc, for binding and for the description of the machine. ternrun starts the ranks but is
-# not a rank itself, so it links only with the lower part of the library. All other programs use libtern as a user
-# would.
+# ternrun and tern-info need hwloc, for binding and for the description of the machine, and share tools/hostlist.
+# ternrun starts the ranks but is not a rank itself, so it links only with the lower part of the library. All other
+# programs use libtern as a user would.
 
 set(program_rpath "$ORIGIN/../lib" "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 list(REMOVE_DUPLICATES program_rpath)
@@ -24,22 +24,37 @@ endif()
 set(tern_tools)
 if(TERN_TOOLS AND TARGET tern_base)
     pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+    file(GLOB hostlist CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/hostlist/*.c)
     file(GLOB tool_dirs CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/*)
     foreach(dir ${tool_dirs})
         file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${dir}/*.c)
-        if(NOT sources)
+        get_filename_component(name ${dir} NAME)
+        if(NOT sources OR name STREQUAL "hostlist")
             continue()
         endif()
         list(FILTER sources EXCLUDE REGEX "${tern_fabric_tool_not}")
-        get_filename_component(name ${dir} NAME)
         tern_add_program(${name} ${sources})
         target_include_directories(${name} PRIVATE ${dir})
         target_link_libraries(${name} PRIVATE tern_base)
         if(name MATCHES "^(ternrun|tern-info)$")
+            target_sources(${name} PRIVATE ${hostlist})
             target_link_libraries(${name} PRIVATE PkgConfig::HWLOC)
         endif()
-        if(NOT name STREQUAL "ternrun")
+        if(name STREQUAL "ternrun")
+            set(sanitized 0)
+            if(TERN_SANITIZE)
+                set(sanitized 1)
+            endif()
+            target_compile_definitions(${name} PRIVATE TERN_SANITIZED=${sanitized})
+        else()
             target_link_libraries(${name} PRIVATE tern)
+        endif()
+        if(name STREQUAL "tern-perf")
+            # tern-perf compiles the peer programs of compare from sources beside it, or from the place where they are
+            # installed. The link makes the build tree look like an installed tree.
+            target_compile_definitions(${name} PRIVATE TERN_PERF_BENCH="${CMAKE_INSTALL_FULL_DATADIR}/tern/bench")
+            file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/tern)
+            file(CREATE_LINK ${PROJECT_SOURCE_DIR}/bench ${CMAKE_BINARY_DIR}/share/tern/bench SYMBOLIC)
         endif()
         list(APPEND tern_tools ${name})
     endforeach()

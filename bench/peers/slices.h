@@ -99,10 +99,10 @@ static uint64_t calibrate(struct job *j, kernel run, enum who who, int64_t want)
     }
 }
 
-static void print(const struct job *j, const char *metric, const char *suffix, double value, const char *unit)
+static void print(const struct job *j, const char *metric, const char *unit, const struct measure_summary *s)
 {
-    printf("%s,%s,%d,%llu,%s%s,%.6g,%s\n", j->test, LIBRARY, j->ranks, (unsigned long long)j->size, metric, suffix,
-           value, unit);
+    printf("%s,%s,%d,%llu,%s,%.6g,%s,%.6g,%.6g,%.6g,%.6g\n", j->test, LIBRARY, j->ranks, (unsigned long long)j->size,
+           metric, s->median, unit, s->p25, s->p75, s->min, s->max);
 }
 
 /* Measure a kernel and print its figure. The figure refers to the work of one iteration: nanoseconds divided by amount,
@@ -125,10 +125,7 @@ static void measure(struct job *j, kernel run, enum who who, double amount, cons
     if (j->rank != 0)
         return;
     s = measure_summarise(values, j->repeat);
-    print(j, metric, "", s.median, unit);
-    print(j, metric, "_p25", s.p25, unit);
-    print(j, metric, "_p75", s.p75, unit);
-    print(j, metric, "_min", s.min, unit);
+    print(j, metric, unit, &s);
     fflush(stdout);
 }
 

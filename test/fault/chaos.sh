@@ -18,7 +18,7 @@ ternrun -n 2 --chaos again=3 "$PROG/chaos_job"
 check "without a seed one is chosen and said" \
     all_of 'status_is 0' 'survived 2' 'err_count "^ternrun: chaos: repeat this run with --chaos seed=[0-9]+,again=3$" 1'
 ternrun -n 2 --chaos seed=5 -x TERN_CHAOS=bad "$PROG/chaos_job"
-check "-x overrides like any other" status_is 2
+check "--chaos and -x TERN_CHAOS contradict each other" all_of 'status_is 2' 'err_count ^ternrun:.*contradict 1'
 job env TERN_CHAOS=on "$PROG/chaos_job"
 check "alone, the library chooses and says it" all_of 'status_is 0' 'survived 1' 'err_count "seed=[0-9]+ in TERN_CHAOS" 1'
 job env TERN_CHAOS=of "$PROG/chaos_job"

@@ -136,8 +136,8 @@ check "a rank that fails: one line that names its host, its status" all_of 'stat
     'said "^ternrun: rank 3 \(pid [0-9]+, host b\) exited with status 5; ending the job$"'
 check_clean "a rank that fails"
 hosts a:2,b:2 "$RANK" join all 0:signal=11 sleep=1000
-check "a rank that dies by a signal: 128 + signal" all_of 'status_is 139' \
-    'said "rank 0 \(pid [0-9]+, host a\) was killed by signal 11 \(Segmentation fault\); ending the job$"'
+check "a rank that dies by a signal: 128 + signal" all_of 'status_is 139' 'lines err 2' \
+    'err_has "^ternrun: no core file of rank 0 "' 'err_has "rank 0 \(pid [0-9]+, host a\) was killed by signal 11 \(Segmentation fault\); ending the job$"'
 hosts a:2,b:2 "$RANK" join all 2:exit=0 sleep=1000
 check "a rank that exits without tern_finalize" all_of 'status_is 1' 'said "rank 2 .* exited without tern_finalize"'
 hosts a:2,b:2,c:2 --on-failure return "$RANK" join all 3:signal=9 '!3:loss' finalize

@@ -12,6 +12,7 @@
 
 set -u
 export LC_ALL=C
+ulimit -S -c 0 # a rank that crashes leaves no core file
 BIN=${1:?the directory of the tools}
 PROG=${2:?the directory of the test programs}
 LIMIT=${FAULT_LIMIT:-60} # seconds after which a job hangs

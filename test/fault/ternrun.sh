@@ -15,6 +15,7 @@ work=$(mktemp -d) || exit 1
 trap '[ "$BASHPID" != $$ ] || rm -rf "$work"' EXIT
 failures=0
 unset "${!TERN_@}"
+ulimit -S -c 0 # a rank that crashes leaves no core file
 
 report() { # status what
     if [ "$1" -eq 0 ]; then
@@ -113,7 +114,13 @@ mistake "unknown letter" -n 1 -q true
 mistake "timeout that is no number" -n 1 --timeout soon true
 mistake "negative grace" -n 1 --grace -1 true
 mistake "policy" -n 1 --on-failure maybe true
-mistake "binding" -n 1 --bind socket true
+mistake "binding" -n 1 --bind sockets true
+mistake "no binding" -n 1 --bind "" true
+mistake "no cores" -n 1 --cores-per-rank 0 true
+mistake "cores that are no number" -n 1 --cores-per-rank all true
+mistake "more cores than there are" -n 1 --cores-per-rank 60000 true
+mistake "cores for a list of cpus" -n 1 --cores-per-rank 1 --bind 0 true
+mistake "cores for fair shares" -n 1 --cores-per-rank 1 --bind share true
 mistake "cpu list" -n 1 --bind 0,,1 true
 mistake "cpu list backwards" -n 1 --bind 3-1 true
 mistake "cpu that is not there" -n 1 --bind 60000 true
@@ -145,9 +152,9 @@ go -n 3 "$rank" 1:exit=3 sleep=30
 is 3 && lines err 1 && says "^ternrun: rank 1 \(pid [0-9]+, host $host\) exited with status 3; ending the job$"
 report $? "a rank that exits with a status: one line, that status"
 go -n 3 "$rank" join all 2:signal=11 sleep=30
-is 139 && lines err 1 &&
+is 139 && lines err 2 && says '^ternrun: no core file of rank 2 ' &&
     says "rank 2 \(pid [0-9]+, host $host\) was killed by signal 11 \(Segmentation fault\); ending the job$"
-report $? "a rank that dies by a signal: one line, 128 + signal"
+report $? "a rank that crashes: one line, one about its core file, 128 + signal"
 go -n 3 "$rank" join all 0:exit=0 sleep=30
 is 1 && lines err 1 && says 'rank 0 .* exited without tern_finalize; ending the job$'
 report $? "a rank that exits without tern_finalize: one line, status 1"
@@ -156,7 +163,7 @@ go -n 3 "$rank" join finalize 1:exit=7; is 7 && says 'exited with status 7'
 report $? "a status other than 0 after tern_finalize is a failure too"
 go -n 2 "$rank" join 1:signal=9 0:loss 0:sleep=30; is 137; report $? "SIGKILL of a rank: 137"
 go -n 3 --on-failure return "$rank" join all 1:signal=6 !1:loss finalize
-is 134 && lines err 1 && says 'rank 1 .* \(Aborted\); the others go on$' &&
+is 134 && lines err 2 && says 'rank 1 .* \(Aborted\); the others go on$' && says 'no core file of rank 1' &&
     [ "$(grep -c '^lost 1$' "$work/out")" -eq 2 ]
 report $? "--on-failure return: the others are woken, told and go on; the status is the lost rank's"
 go -n 2 -x TERN_ON_FAILURE=return "$rank" join all 0:exit=5 1:loss finalize; is 5 && prints '^lost 0$'
@@ -240,9 +247,11 @@ OUTSIDE=kept go -n 2 -x ONE=1 -x "TWO=a b=c" -x OUTSIDE "$rank" show=ONE show=TW
 report $? "-x sets variables, several, with any value, and passes others through"
 cpus=$(nproc)
 first=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
-go -n 1 "$rank" cpus; prints "first $first"; report $? "one rank is bound to the first core"
+go -n 1 --bind core "$rank" cpus; prints "first $first"; report $? "--bind core binds one rank to the first core"
+go -n 1 "$rank" cpus; prints "cpus $cpus first $first"; report $? "one rank may use all cpus"
 if [ "$cpus" -ge 2 ]; then
-    go -n 2 "$rank" cpus; [ "$(sort -u "$work/out" | wc -l)" -eq 2 ]; report $? "two ranks are bound to different cores"
+    go -n 2 --bind core "$rank" cpus; [ "$(sort -u "$work/out" | wc -l)" -eq 2 ]
+    report $? "--bind core binds two ranks to different cores"
     second=$(taskset -cp $$ | sed 's/.*: //' | tr ',' '\n' | awk -F- '{ for (i = $1; i <= $NF; i++) print i }' |
         sed -n 2p)
     go -n 4 --label --bind "$second,$first" "$rank" cpus

@@ -23,7 +23,8 @@ for launcher in $LAUNCHERS; do
         case $name in early | large | ofi_notify | strangers) continue ;; esac
         case " $PROGRAMS " in " all " | *" $name "*) ;; *) continue ;; esac
         launch "$launcher" 4 "$program"
-        check "$launcher: api/$name with 4 ranks" status_is 0
+        [ "$STATUS" = 77 ] || # the program needs a debug build
+            check "$launcher: api/$name with 4 ranks" status_is 0
     done
     check_clean "$launcher, all of these"
 done

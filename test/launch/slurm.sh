@@ -32,6 +32,19 @@ for mpi in pmix pmi2; do
     done
     step $mpi 3 "$PROG/launch_job" end abort 7
     check "$mpi: tern_abort ends the job" all_of failed 'err_count "rank 1: ends the job: on purpose" 1' 'err_lacks launch_job.c:'
+    step $mpi 3 "$PROG/launch_job" again
+    check "$mpi: tern_init is refused after the last tern_finalize" \
+        all_of 'status_is 0' "out_count '^again: tern_init: .*a process joins a job once' 3"
+    for others in barrier compute; do
+        step $mpi 3 "$TEST/fault/exit_job" main 1 0 $others
+        check "$mpi: tern_exit(0) while the others are in $others" \
+            all_of 'status_is 0' 'out_count "^here [0-2]\$" 3' '! out_has "atexit|goes on"' 'err_lacks "tern|error"'
+        step $mpi 3 "$TEST/fault/exit_job" main 2 6 $others
+        check "$mpi: tern_exit(6) while the others are in $others" \
+            all_of 'status_is 6' 'out_count "^here [0-2]\$" 3' 'err_lacks "tern|Killed"'
+        step $mpi 3 sh -c "TERN_NODE=\$SLURMD_NODENAME exec $TEST/fault/exit_job main 2 0 $others"
+        check "$mpi: tern_exit(0) on two nodes" all_of 'status_is 0' 'out_count "^here [0-2]\$" 3' 'err_lacks "tern|error"'
+    done
     for how in 'exit 0' 'exit 3' 'signal 9'; do
         # shellcheck disable=SC2086 # two words
         step $mpi 3 "$PROG/launch_job" end $how
@@ -59,5 +72,43 @@ if [ -x "$PROG/mpi_job-openmpi" ]; then
         check "Tern and Open MPI in one program: $order" all_of 'status_is 0' "out_count '^done $order\$' 3"
     done
 fi
+
+# ---- ternrun in a job of Slurm ----
+
+RUN=$BIN/ternrun
+job "$RUN" -n 18 --label sh -c 'echo $TERN_RANK $TERN_LOCAL_RANK $TERN_LOCAL_SIZE'
+check "ternrun takes the nodes of the job, and srun calls them" all_of 'status_is 0' 'out_count "^.[0-9]+. [0-9]+ [0-9]+ 16\$" 16' \
+    'out_has "^.16. 16 0 2\$"' 'out_has "^.17. 17 1 2\$"' \
+    'err_count "^ternrun: 18 ranks on 2 hosts of Slurm job [0-9]+: n0 .16., n1 .2.\$" 1' 'err_count . 1'
+job "$RUN" sh -c 'echo $TERN_SIZE $SLURMD_NODENAME'
+check "without -n there is a rank for each task" all_of 'status_is 0' 'out_count "^32 n0\$" 16' 'out_count "^32 n1\$" 16'
+job "$RUN" -n 33 true
+check "more ranks than tasks are refused" all_of 'status_is 2' 'err_has "have 32 slots"'
+job "$RUN" -n 18 "$PROG/launch_job" ring
+check "its ranks find each other" all_of 'status_is 0' "out_count '^ring [0-9]+ of 18 ' 18"
+job "$RUN" -n 17 seq 20000
+check "output of all nodes is whole" all_of 'status_is 0' '[ "$(wc -l < "$WORK/out")" = 340000 ]' '[ "$(sort -u "$WORK/out" | wc -l)" = 20000 ]'
+head -c 300000 /dev/urandom > "$WORK/bytes"
+env FAULT_MARK="$MARK" timeout 60 "$RUN" -n 17 --output "$WORK/files" cat < "$WORK/bytes" > "$WORK/out" 2> "$WORK/err"
+check "input and output of any bytes pass through srun unchanged" cmp -s "$WORK/bytes" "$WORK/files/rank.0.out"
+job "$RUN" -n 17 sh -c '[ $TERN_RANK != 16 ] || exit 9; exec sleep 1000'
+check "a rank that fails ends the job" all_of 'status_is 9' 'err_count "rank 16 .pid [0-9]+, host n1. exited with status 9" 1'
+job_start "$RUN" -n 17 sh -c 'echo up; exec sleep 1000'
+await 30 out_count '^up$' 17
+for pid in $(marked); do
+    ! grep -qz -x -e "$RUN" "/proc/$pid/cmdline" 2> /dev/null || grep -qz -x -e --node "/proc/$pid/cmdline" || grep -q srun "/proc/$pid/comm" || HEAD=$pid
+done
+[ "$(cat "/proc/$HEAD/comm")" != timeout ] || HEAD=$(pgrep -P "$HEAD" -x ternrun)
+kill -9 "$HEAD"
+job_wait
+check_clean "kill -9 of ternrun: the ranks on all nodes end"
+[ "$(scontrol show hostlist node01,node02,node03,node07,login1)" = 'node[01-03,07],login1' ] ||
+    note "scontrol abbreviates names in another way than unit/ternrun_slurm"
+printf '#!/bin/sh\nHOSTNAME=$1 export HOSTNAME; shift; exec "$@"\n' > "$WORK/named"
+chmod +x "$WORK/named"
+for i in $(seq 60); do echo "n$((RANDOM % 300))"; done | sort -u > "$WORK/names"
+job env SLURM_JOB_NODELIST="$(scontrol show hostlist "$(paste -sd, "$WORK/names")")" SLURM_TASKS_PER_NODE= SLURM_JOB_CPUS_PER_NODE= \
+    SLURM_NTASKS= "$RUN" --agent "$WORK/named" sh -c 'echo $HOSTNAME'
+check "a random list that scontrol wrote" all_of 'status_is 0' '[ "$(sort "$WORK/out")" = "$(sort "$WORK/names")" ]'
 check_clean "at the end"
 finish

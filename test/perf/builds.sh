@@ -26,8 +26,9 @@ job "$PERF" compare --build "$BUILD" --self $TINY get_lat --sizes 8
 check "--self has two columns of one build" all_of 'status_is 0' 'out_has "first run +second run"' \
     'row get_lat 8 latency "$NUMBERS"'
 check_perf "CSV has both builds, the ratio and its spread" put_lat this \
-    "latency latency_p25 latency_ratio latency_ratio_p25 latency_ratio_p75 latency_worse" \
+    "latency latency_ratio latency_worse" \
     "$PERF" compare --build "$BUILD" --csv $TINY put_lat --sizes 8
+check "the spread is in columns, also of the ratio" all_of 'csv_spread put_lat latency' 'csv_spread put_lat latency_ratio'
 check "and the other build" csv_has put_lat other latency
 job "$PERF" compare --build "$BUILD" --json $TINY barrier
 check "JSON is an array; tests that are compared with peers can be named" \
@@ -107,7 +108,11 @@ check "tests that can be compared are listed" all_of 'status_is 2' 'err_has "the
 job "$PERF" compare --self
 check "--self alone is refused" all_of 'status_is 2' 'err_has "compare --build DIR --self"'
 job "$PERF" init --build "$BUILD"
-check "--build belongs to compare" all_of 'status_is 2' 'err_has "option of compare"'
+check "--build belongs to compare" all_of 'status_is 2' 'err_has "init does not use --build; these tests use it: compare$"'
+job "$PERF" compare --build "$BUILD" --vs-limit
+check "a comparison of builds has no limits" all_of 'status_is 2' 'err_has "leave out --vs-limit"'
+job "$PERF" compare --build "$BUILD" --peers "$WORK"
+check "a comparison of builds has no peers" all_of 'status_is 2' 'err_has "leave out --peers"'
 mkdir "$WORK/lib" && touch "$WORK/lib/libtern.so"
 job env LD_LIBRARY_PATH="$WORK/lib" "$PERF" compare --build "$BUILD" put_lat
 check "a library that both builds would load is refused" all_of 'status_is 1' 'err_has "LD_LIBRARY_PATH"'

@@ -4,13 +4,23 @@
 
 LIMIT=${FAULT_LIMIT:-240} # seconds; other programs may slow down the machine
 PERF=$BIN/tern-perf
+export XDG_CACHE_HOME=$WORK/cache # peer programs that are compiled on demand
 SHORT="--quiet --csv --time 0.004 --repeat 2"
 
-# Every line of the output is one result with a numeric value.
+# Every line of the output is one result with a numeric value, and with its spread or without.
 csv_is_whole() {
-    awk -F, 'NR == 1 { if ($0 != "test,link,ranks,size,metric,value,unit") exit 1; next }
-             NF != 7 || $3 !~ /^[0-9]+$/ || $4 !~ /^[0-9]+$/ || $6 !~ /^-?[0-9.]+(e[-+]?[0-9]+)?$/ { print; exit 1 }
+    awk -F, 'function number(x) { return x ~ /^-?[0-9.]+(e[-+]?[0-9]+)?$/ }
+             NR == 1 { if ($0 != "test,link,ranks,size,metric,value,unit,p25,p75,min,max") exit 1; next }
+             NF != 11 || $3 !~ /^[0-9]+$/ || $4 !~ /^[0-9]+$/ || !number($6) { print; exit 1 }
+             $8 $9 $10 $11 != "" && !(number($8) && number($9) && number($10) && number($11)) { print; exit 1 }
+             seen[$1, $2, $3, $4, $5]++ { print "twice: " $0; exit 1 }
              END { exit NR < 2 }' "$WORK/out"
+}
+
+# csv_spread TEST METRIC: the result has its quartiles, and they enclose the median.
+csv_spread() {
+    awk -F, -v t="$1" -v m="$2" '$1 == t && $5 == m { found = $8 != "" && $10 <= $8 && $8 <= $6 && $6 <= $9 && $9 <= $11 }
+        END { exit !found }' "$WORK/out"
 }
 
 # csv_has TEST LINK METRIC: the output has such a result; * matches anything.
@@ -31,7 +41,11 @@ check_perf() {
 }
 
 in_job() { # in_job RANKS TEST...: print the command that runs a test in a job
-    echo "$BIN/ternrun -n $1 $PERF ${*:2} $SHORT"
+    local short=$SHORT
+    case $2 in # these tests do not use --time
+    slow_sink | immediate | wake_lat | shared_ctx | region_grow | put_adopted) short="--quiet --csv --repeat 2" ;;
+    esac
+    echo "$BIN/ternrun -n $1 $PERF ${*:2} $short"
 }
 
 # Check whether jobs can use the network on this machine.

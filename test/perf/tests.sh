@@ -9,7 +9,8 @@
 # memory TEST "METRIC..." [OPTION...]
 memory() { check_perf "$1 ${*:3}" "$1" '*' "$2" $(in_job 2 "$1" "${@:3}"); }
 
-memory put_lat "latency latency_p25 latency_complete half_rtt plain_store over_store cacheline_half_rtt ratio_to_limit" --sizes 8 --vs-limit
+memory put_lat "latency latency_complete half_rtt plain_store over_store cacheline_half_rtt ratio_to_limit" --sizes 8 --vs-limit
+check "the quartiles are columns" all_of 'csv_spread put_lat latency' 'csv_spread put_lat ratio_to_limit'
 memory get_lat "latency half_rtt over_load" --sizes 8
 memory put_bw "bandwidth bandwidth_complete limit ratio_to_limit" --sizes 4K --vs-limit
 memory put_bw "bandwidth bandwidth_complete" --sizes 4K --window 4
@@ -17,6 +18,7 @@ memory get_bw "bandwidth" --sizes 4K --window 4
 memory put_rate "rate"
 memory get_rate "rate"
 memory barrier "latency cacheline_half_rtt" --vs-limit
+memory team_create "split members"
 memory share "step" --sizes 10K
 memory window "put_bandwidth_w4 get_bandwidth_w4 ratio_to_limit_put_w4" --window 4 --sizes 64 --vs-limit
 memory order "put_relaxed_w2 put_strict_w2 put_cost_w2 get_relaxed_w8 get_strict_w8 get_cost_w8" --sizes 64 --window 2,8
@@ -37,15 +39,19 @@ memory indexed_bw "bandwidth get_bandwidth ratio_to_hand" --sizes 4K --element 6
 memory vector_bw "bandwidth get_bandwidth ratio_to_hand" --sizes 4K
 memory transpose "bandwidth naive_reading naive_writing memcpy ratio_to_naive_reading ratio_to_naive_writing ratio_to_memcpy" --sizes 40
 memory column_bw "bandwidth series series_posted ratio_to_series ratio_to_series_posted hand ratio_to_hand" --sizes 16
-memory fadd_lat "latency latency_int32 latency_double fetch_add over_fetch_add"
+memory fadd_lat "latency latency_int8 latency_uint16 latency_int32 latency_double fetch_add over_fetch_add"
 memory fadd_rate "rate rate_float" --window 4
 memory hot_spot "aggregate fetch_add_aggregate ratio_to_limit"
-memory acc_bw "bandwidth bandwidth_complete bandwidth_int32 bandwidth_complex_double memcpy ratio_to_limit" --sizes 16,1K
+memory acc_bw "bandwidth bandwidth_complete bandwidth_int8 bandwidth_int16 bandwidth_int32 bandwidth_complex_double memcpy ratio_to_limit" --sizes 16,1K
 memory acc_shapes "strided indexed vector contiguous scaled get_accumulate" --sizes 128
 memory lock_rate "latency rate contended"
 memory trigger_lat "latency plain cost addition"
 memory trigger_chain "step step_beside one_by_one"
 memory immediate "static_full dynamic_full reduction_full queue_depth" --messages 20
+memory region_grow "grow create ratio_to_create" --iters 3
+memory put_adopted "adopted allocated ratio_to_allocated" --iters 1000
+memory wake_lat "polling yielding asleep futex ratio_to_futex" --iters 3
+memory shared_ctx "put_private put_shared put_cost put_call_cost get_two_shared am_two_private am_cost" --iters 100
 memory idle "barrier_program barrier_helper asleep_program asleep_helper"
 memory limits "memcpy fetch_add plain_store" --sizes 64
 memory demo "put_latency memcpy" --sizes 8
@@ -59,7 +65,14 @@ job "$BIN/ternrun" -n 2 "$PERF" order --sizes 64 --window 2 --quiet --time 0.004
 check "the table has a head and a row" all_of 'status_is 0' 'out_has "put_cost_w2 .ratio."' 'out_has "^ +64 "'
 job "$BIN/ternrun" -n 2 "$PERF" idle --json --quiet --time 0.004 --repeat 2
 check "JSON is an array of figures" all_of 'status_is 0' 'out_has "^\[$"' 'out_has "\"metric\": \"asleep_helper\""' \
-    'out_has "^\]$"'
+    'out_has "\"p25\": [0-9.]+, \"p75\": [0-9.]+, \"min\": [0-9.]+, \"max\": [0-9.]+\}"' 'out_has "^\]$"'
+job "$BIN/ternrun" -n 1 --bind core "$PERF" limits --sizes 64 --csv --time 0.004 --repeat 2
+check "a rank that is bound to a core gets no warning" all_of 'status_is 0' 'err_lacks "not bound"'
+if [ "$(nproc)" -gt 1 ]; then
+    job "$BIN/ternrun" -n 2 --bind none "$PERF" put_lat --sizes 8 --csv --time 0.004 --repeat 2
+    check "ranks that are not bound to cores are reported, in one line" all_of 'status_is 0' \
+        'err_count "warning: the ranks are not bound to cores; use ternrun --bind core" 1'
+fi
 
 if has_network; then
     # net TEST "METRIC..." [OPTION...]
@@ -71,6 +84,18 @@ if has_network; then
     net get_bw "bandwidth limit" --sizes 64K --window 4 --vs-limit
     net put_rate "rate limit" --vs-limit
     net barrier "latency tcp_half_rtt" --vs-limit
+    # No message through the TCP stack takes less than a microsecond; a barrier in shared memory does.
+    check "barrier --net is not in shared memory" \
+        awk -F, '$5 == "latency" { slow = $10 > 1000 } END { exit !slow }' "$WORK/out"
+    job env TERN_LINKS=ofi $(in_job 2 barrier)
+    check "TERN_LINKS=ofi has the same effect" all_of 'status_is 0' 'csv_has barrier ofi latency' \
+        "awk -F, '\$5 == \"latency\" { slow = \$10 > 1000 } END { exit !slow }' $WORK/out"
+    net team_create "split members"
+    net share "step" --sizes 10K
+    net region_grow "grow create" --iters 3
+    net put_adopted "adopted allocated" --iters 20
+    net wake_lat "polling yielding asleep" --iters 3
+    net shared_ctx "put_cost get_cost am_cost put_two_shared" --iters 20
     net window "put_bandwidth_w4" --sizes 64 --window 4 --vs-limit
     net order "put_relaxed_w4 put_cost_w4 get_cost_w4" --sizes 64 --window 4
     net am_lat "half_rtt tcp_half_rtt" --sizes 8 --vs-limit

@@ -1,18 +1,12 @@
-/* memory.c: memory, huge pages, and the kernel facilities that Tern's shared memory depends on. Each facility is
- * tried rather than looked up, where trying is harmless. */
+/* memory.c: memory and huge pages. Huge pages are tried rather than looked up. */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -107,19 +101,6 @@ void info_huge(void)
     info_section_end();
 }
 
-/* Print a resource limit of this process, in bytes or as none. */
-static void limit(const char *key, const char *label, int resource)
-{
-    struct rlimit l;
-
-    if (getrlimit((__rlimit_resource_t)resource, &l) < 0)
-        return;
-    if (l.rlim_cur == RLIM_INFINITY)
-        info_text(key, label, "none");
-    else
-        info_text(key, label, "%" PRIu64, (uint64_t)l.rlim_cur);
-}
-
 void info_memory(void)
 {
     struct tern_memory_room room = tern_base_memory_room("");
@@ -132,47 +113,5 @@ void info_memory(void)
     info_text("limited_by", "limited by", "%s", room.limit);
     info_bytes("total", "in the machine", (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
     info_number("page_bytes", "ordinary page", (uint64_t)sysconf(_SC_PAGESIZE), "bytes");
-    limit("address_space_limit", "limit, address space", RLIMIT_AS);
-    limit("file_size_limit", "limit, file size", RLIMIT_FSIZE);
-    limit("descriptor_limit", "limit, descriptors", RLIMIT_NOFILE);
-    limit("locked_limit", "limit, locked memory", RLIMIT_MEMLOCK);
-    info_section_end();
-}
-
-/* Try to create a memory file and reserve its space. Returns 0 or an errno value. */
-static int try_memfd(void)
-{
-    int fd = memfd_create("tern-info", MFD_CLOEXEC | MFD_ALLOW_SEALING), error = 0;
-
-    if (fd < 0)
-        return errno;
-    if (fallocate(fd, 0, 0, 4096) < 0 || fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 4096) < 0)
-        error = errno;
-    close(fd);
-    return error;
-}
-
-static int try_futex(void)
-{
-    uint32_t word = 1;
-
-    /* A futex wait returns at once with EAGAIN if the word does not have the expected value. */
-    return syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0) < 0 && errno == EAGAIN ? 0 : errno;
-}
-
-void info_kernel(void)
-{
-    struct utsname name;
-    int            memfd = try_memfd(), futex = try_futex();
-
-    info_section("kernel", "Kernel");
-    if (uname(&name) == 0)
-        info_text("release", "release", "%s %s %s", name.sysname, name.release, name.machine);
-    info_bool("memfd", "memory files (memfd)", memfd == 0);
-    if (memfd != 0)
-        info_text("memfd_why", "why not", "%s", strerror(memfd));
-    info_bool("futex", "futex between processes", futex == 0);
-    if (futex != 0)
-        info_text("futex_why", "why not", "%s", strerror(futex));
     info_section_end();
 }

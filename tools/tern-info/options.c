@@ -1,5 +1,7 @@
-/* options.c: print every option with its value, the source of the value and its meaning; or print the page
- * docs/options.md, which lists the options with their defaults. Both come from base/options.def. */
+/* options.c: print the options with their values, the sources of the values and their meanings; or print the page
+ * docs/options.md, which lists the options with their defaults. Both come from base/options.def, and both begin with
+ * the options that most users need. */
+#include <assert.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +10,15 @@
 #include "base/options.h"
 #include "info.h"
 
-#define WIDTH 120
 #define INDENT "         " /* indentation of the lines that explain an option */
+
+/* The options that matter to most users, the most important ones first. */
+static const char *const important[] = {
+    "TERN_LOG",          "TERN_TIMEOUT",         "TERN_STALL_REPORT",  "TERN_ON_FAILURE",  "TERN_LINKS",
+    "TERN_OFI_PROVIDER", "TERN_OFI_DOMAIN",      "TERN_LAUNCHER",      "TERN_NODE",        "TERN_SPIN",
+    "TERN_CMA",          "TERN_PROGRESS_THREAD", "TERN_PROGRESS_CORE", "TERN_MEMORY_KEEP", "TERN_CHAOS",
+};
+#define IMPORTANT (sizeof(important) / sizeof(important[0]))
 
 static char (*problems)[512]; /* [options] why the value in the environment was rejected; "" if it was not */
 
@@ -37,47 +46,70 @@ void info_options_load(char *const *environment)
     tern_base_options_load(environment);
 }
 
-/* Copy text to out, which has size bytes, as lines of at most WIDTH columns that begin with INDENT. A line breaks at
- * a blank; the first line has no indentation. Text that does not fit into out is truncated. */
-static void wrap(char *out, size_t size, const char *text)
+const char *info_options_problem(size_t option)
 {
-    size_t column = sizeof(INDENT) - 1, used = 0;
-
-    while (*text != '\0') {
-        size_t word = strcspn(text, " ");
-        bool   breaks = used > 0 && column + 1 + word > WIDTH;
-        int    n = snprintf(out + used, size - used, "%s%.*s",
-                         used == 0 ? ""
-                            : breaks  ? "\n" INDENT
-                                      : " ",
-                            (int)word, text);
-
-        if (n < 0 || (size_t)n >= size - used)
-            return;
-        column = breaks ? sizeof(INDENT) - 1 + word : column + word + (used > 0);
-        used += (size_t)n;
-        text += word;
-        text += strspn(text, " ");
-    }
+    return problems[option][0] != '\0' ? problems[option] : NULL;
 }
 
-void info_options(void)
+static bool is_important(const char *name)
 {
-    info_list("options", "Options (environment variables)");
-    for (size_t i = 0; i < tern_base_options_count(); i++) {
-        struct tern_option_info o = tern_base_options_row(i);
-        const char             *problem = problems[i][0] != '\0' ? problems[i] : NULL;
-        char                    meaning[1024] = "", text[2560];
-        const struct info_field fields[] = { { "name", o.name },        { "value", o.value },  { "source", o.source },
-                                             { "default", o.fallback }, { "type", o.type },    { "range", o.range },
-                                             { "meaning", o.meaning },  { "problem", problem } };
+    for (size_t i = 0; i < IMPORTANT; i++)
+        if (strcmp(important[i], name) == 0)
+            return true;
+    return false;
+}
 
-        wrap(meaning, sizeof(meaning), o.meaning);
-        snprintf(text, sizeof(text), "%-20s = %-8s (%s)%s%s\n" INDENT "%s%s%s", o.name,
-                 o.value[0] != '\0' ? o.value : "-", o.source, o.range[0] != '\0' ? " of " : "", o.range, meaning,
-                 problem != NULL ? "\n" INDENT "REFUSED: " : "", problem != NULL ? problem : "");
-        info_item(text, fields, 8);
+/* Return the index of the option that is printed as number i: first the important options, then the others in the order
+ * of options.def. */
+static size_t option_at(size_t i)
+{
+    size_t skipped = IMPORTANT, index = 0;
+
+    for (; index < tern_base_options_count(); index++) {
+        const char *name = tern_base_options_row(index).name;
+
+        if (i < IMPORTANT ? strcmp(name, important[i]) == 0 : !is_important(name) && skipped++ == i)
+            break;
     }
+    assert(index < tern_base_options_count()); /* every important option exists */
+    return index;
+}
+
+static void print_option(size_t index)
+{
+    struct tern_option_info o = tern_base_options_row(index);
+    const char             *problem = info_options_problem(index);
+    char                    text[2560];
+    const struct info_field fields[] = { { "name", o.name },        { "value", o.value },  { "source", o.source },
+                                         { "default", o.fallback }, { "type", o.type },    { "range", o.range },
+                                         { "meaning", o.meaning },  { "problem", problem } };
+
+    snprintf(text, sizeof(text), "%-20s = %-8s (%s)%s%s\n" INDENT "%s%s%s", o.name, o.value[0] != '\0' ? o.value : "-",
+             o.source, o.range[0] != '\0' ? " of " : "", o.range, o.meaning,
+             problem != NULL ? "\n" INDENT "REFUSED: " : "", problem != NULL ? problem : "");
+    info_item(text, fields, 8);
+}
+
+void info_options(bool all)
+{
+    size_t left = 0;
+    char   text[160];
+
+    info_list("options", all || info_is_json()
+                             ? "Options (environment variables), the most important ones first"
+                             : "Options (environment variables): those that matter most, and those that are set");
+    for (size_t i = 0; i < tern_base_options_count(); i++) {
+        size_t index = option_at(i);
+
+        if (all || info_is_json() || i < IMPORTANT || info_options_problem(index) != NULL ||
+            strcmp(tern_base_options_row(index).source, "default") != 0)
+            print_option(index);
+        else
+            left++;
+    }
+    snprintf(text, sizeof(text), "(%zu more options, all at their defaults: tern-info --all)", left);
+    if (left > 0)
+        info_more(text);
     info_list_end();
 }
 
@@ -101,6 +133,8 @@ static void code_cell(const char *text)
     cell(quoted);
 }
 
+#define HEAD "| option | default | type | range | meaning |\n| --- | --- | --- | --- | --- |\n"
+
 void info_options_markdown(void)
 {
     printf("# Options\n\n"
@@ -109,10 +143,12 @@ void info_options_markdown(void)
            "with `TERN_`, Tern prints a warning that suggests the closest option. Sizes accept the suffixes K, M, G\n"
            "and T (powers of 1024).\n\n"
            "`tern-info --markdown` generates this page from `src/base/options.def`.\n\n"
-           "| option | default | type | range | meaning |\n| --- | --- | --- | --- | --- |\n");
+           "## The options that most users need\n\n" HEAD);
     for (size_t i = 0; i < tern_base_options_count(); i++) {
-        struct tern_option_info o = tern_base_options_row(i);
+        struct tern_option_info o = tern_base_options_row(option_at(i));
 
+        if (i == IMPORTANT)
+            printf("\n## All other options\n\n" HEAD);
         code_cell(o.name);
         code_cell(o.fallback);
         cell(o.type);

@@ -8,6 +8,8 @@
 #include "info.h"
 
 #define LABEL_WIDTH 24
+#define WIDTH 120     /* columns */
+#define ITEM_INDENT 9 /* of the lines after the first line of an item */
 
 static struct {
     bool json;
@@ -75,6 +77,11 @@ void info_end(void)
         puts("\n}");
 }
 
+bool info_is_json(void)
+{
+    return writer.json;
+}
+
 static void open_section(const char *key, const char *title, char bracket)
 {
     if (writer.json) {
@@ -110,6 +117,30 @@ void info_list_end(void)
         fputs("\n  ]", stdout);
 }
 
+/* Print text for people, from this column on. A line that would be too long continues in the next line, which is
+ * indented. Blanks at the end of a line are dropped. */
+static void print_wrapped(const char *text, size_t column, size_t indent)
+{
+    while (*text != '\0') {
+        size_t blanks = strspn(text, " "), word = strcspn(text + blanks, " \n");
+
+        if (word > 0 && column > indent && column + blanks + word > WIDTH) {
+            printf("\n%*s%.*s", (int)indent, "", (int)word, text + blanks);
+            column = indent + word;
+        } else if (word > 0) {
+            printf("%.*s", (int)(blanks + word), text);
+            column += blanks + word;
+        }
+        text += blanks + word;
+        if (*text == '\n') {
+            putchar('\n');
+            column = 0;
+            text++;
+        }
+    }
+    putchar('\n');
+}
+
 static void label_print(const char *label)
 {
     printf("  %-*s ", LABEL_WIDTH, label);
@@ -128,7 +159,7 @@ void info_text(const char *key, const char *label, const char *format, ...)
         json_string(text);
     } else {
         label_print(label);
-        puts(text);
+        print_wrapped(text, LABEL_WIDTH + 3, LABEL_WIDTH + 3);
     }
 }
 
@@ -170,10 +201,28 @@ void info_bool(const char *key, const char *label, bool value)
     }
 }
 
+void info_pair(const char *key, const char *second_key, const char *label, const char *text, const char *second,
+               const char *remark)
+{
+    if (writer.json) {
+        info_text(key, label, "%s", text);
+        info_text(second_key, label, "%s", second);
+    } else {
+        info_text(key, label, "%s (%s)  %s", text, second, remark);
+    }
+}
+
+void info_more(const char *text)
+{
+    if (!writer.json)
+        printf("  %s\n", text);
+}
+
 void info_item(const char *for_people, const struct info_field *fields, size_t count)
 {
     if (!writer.json) {
-        printf("  %s\n", for_people);
+        fputs("  ", stdout);
+        print_wrapped(for_people, 2, ITEM_INDENT);
         return;
     }
     printf("%s\n    {", writer.more_facts ? "," : "");

@@ -28,6 +28,8 @@ static void add(struct perf_case *c, uint64_t iters, tern_type type)
     }
 TYPE(double, TERN_DOUBLE)
 TYPE(float, TERN_FLOAT)
+TYPE(int8, TERN_INT8)
+TYPE(int16, TERN_INT16)
 TYPE(int32, TERN_INT32)
 TYPE(int64, TERN_INT64)
 TYPE(complex_float, TERN_COMPLEX_FLOAT)
@@ -46,14 +48,14 @@ static void add_complete(struct perf_case *c, uint64_t iters)
 
 void perf_acc_bw(struct perf_case *c)
 {
-    static const char *const name[] = { "bandwidth",         "bandwidth_float",         "bandwidth_int32",
-                                        "bandwidth_int64",   "bandwidth_complex_float", "bandwidth_complex_double",
-                                        "bandwidth_complete" };
+    static const char *const name[] = { "bandwidth",       "bandwidth_float",         "bandwidth_int32",
+                                        "bandwidth_int64", "bandwidth_complex_float", "bandwidth_complex_double",
+                                        "bandwidth_int8",  "bandwidth_int16",         "bandwidth_complete" };
     const struct perf_kernel k[] = {
-        { PERF_FIRST, add_double },        { PERF_FIRST, add_float },
-        { PERF_FIRST, add_int32 },         { PERF_FIRST, add_int64 },
-        { PERF_FIRST, add_complex_float }, { PERF_FIRST, add_complex_double },
-        { PERF_FIRST, add_complete },      perf_limit_to(c->p),
+        { PERF_FIRST, add_double }, { PERF_FIRST, add_float },         { PERF_FIRST, add_int32 },
+        { PERF_FIRST, add_int64 },  { PERF_FIRST, add_complex_float }, { PERF_FIRST, add_complex_double },
+        { PERF_FIRST, add_int8 },   { PERF_FIRST, add_int16 },         { PERF_FIRST, add_complete },
+        perf_limit_to(c->p),
     };
     const size_t kinds = sizeof(name) / sizeof(name[0]);
 

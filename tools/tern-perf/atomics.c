@@ -13,10 +13,18 @@
 
 #define WORD_AT 512u /* offset in the part; the CPU's own fetch-and-add uses the same offset */
 
-static const char *const type_name[TERN_ATOMIC_TYPES] = { "int32", "uint32", "int64", "uint64", "float", "double" };
+/* The types that are measured. The kernel of uint64 has the number TERN_UINT64. */
+#define TYPES 10u
+static const struct {
+    tern_type   type;
+    const char *name;
+} types[TYPES] = { { TERN_INT32, "int32" },   { TERN_UINT32, "uint32" }, { TERN_INT64, "int64" },
+                   { TERN_UINT64, "uint64" }, { TERN_FLOAT, "float" },   { TERN_DOUBLE, "double" },
+                   { TERN_INT8, "int8" },     { TERN_UINT8, "uint8" },   { TERN_INT16, "int16" },
+                   { TERN_UINT16, "uint16" } };
 
 static struct {
-    tern_atomic_domain *of[TERN_ATOMIC_TYPES];
+    tern_atomic_domain *of[TERN_TYPES];
     tern_atomic_domain *at_target; /* for uint64, if the network has native atomics; NULL otherwise */
 } domains;
 
@@ -26,8 +34,9 @@ static tern_atomic_mechanism open_domains(struct perf_case *c)
     const uint32_t   ops = TERN_ATOMIC_FADD | TERN_ATOMIC_ADD;
     tern_atomic_info info;
 
-    for (unsigned t = 0; t < TERN_ATOMIC_TYPES && domains.of[t] == NULL; t++)
-        perf_must(tern_atomic_domain_create(c->p->ctx, (tern_type)t, ops, 0, &domains.of[t]), "making a domain");
+    for (unsigned t = 0; t < TYPES && domains.of[types[t].type] == NULL; t++)
+        perf_must(tern_atomic_domain_create(c->p->ctx, types[t].type, ops, 0, &domains.of[types[t].type]),
+                  "making a domain");
     perf_must(tern_atomic_domain_info(domains.of[TERN_UINT64], &info), "asking a domain");
     if (info.mechanism == TERN_ATOMIC_NETWORK && domains.at_target == NULL)
         perf_must(tern_atomic_domain_create(c->p->ctx, TERN_UINT64, ops, TERN_ATOMIC_STORES, &domains.at_target),
@@ -53,6 +62,10 @@ static tern_atomic_mechanism open_domains(struct perf_case *c)
             perf_use((uint64_t)was);                                                                     \
         }                                                                                                \
     }
+BLOCKING(i8, int8_t, TERN_INT8)
+BLOCKING(u8, uint8_t, TERN_UINT8)
+BLOCKING(i16, int16_t, TERN_INT16)
+BLOCKING(u16, uint16_t, TERN_UINT16)
 BLOCKING(i32, int32_t, TERN_INT32)
 BLOCKING(u32, uint32_t, TERN_UINT32)
 BLOCKING(i64, int64_t, TERN_INT64)
@@ -60,9 +73,10 @@ BLOCKING(u64, uint64_t, TERN_UINT64)
 BLOCKING(float, float, TERN_FLOAT)
 BLOCKING(double, double, TERN_DOUBLE)
 
-static void (*const blocking[TERN_ATOMIC_TYPES])(struct perf_case *, uint64_t) = {
-    [TERN_INT32] = fadd_i32,  [TERN_UINT32] = fadd_u32,  [TERN_INT64] = fadd_i64,
-    [TERN_UINT64] = fadd_u64, [TERN_FLOAT] = fadd_float, [TERN_DOUBLE] = fadd_double,
+static void (*const blocking[TERN_TYPES])(struct perf_case *, uint64_t) = {
+    [TERN_INT32] = fadd_i32,   [TERN_UINT32] = fadd_u32,    [TERN_INT64] = fadd_i64, [TERN_UINT64] = fadd_u64,
+    [TERN_FLOAT] = fadd_float, [TERN_DOUBLE] = fadd_double, [TERN_INT8] = fadd_i8,   [TERN_UINT8] = fadd_u8,
+    [TERN_INT16] = fadd_i16,   [TERN_UINT16] = fadd_u16,
 };
 
 static void fadd_at_target(struct perf_case *c, uint64_t iters)
@@ -111,6 +125,10 @@ static void windows_of(struct perf_case *c, uint64_t iters, tern_type type)
     {                                                                 \
         windows_of(c, iters, TYPE);                                   \
     }
+WINDOWS(i8, TERN_INT8)
+WINDOWS(u8, TERN_UINT8)
+WINDOWS(i16, TERN_INT16)
+WINDOWS(u16, TERN_UINT16)
 WINDOWS(i32, TERN_INT32)
 WINDOWS(u32, TERN_UINT32)
 WINDOWS(i64, TERN_INT64)
@@ -118,9 +136,11 @@ WINDOWS(u64, TERN_UINT64)
 WINDOWS(float, TERN_FLOAT)
 WINDOWS(double, TERN_DOUBLE)
 
-static void (*const windows[TERN_ATOMIC_TYPES])(struct perf_case *, uint64_t) = {
+static void (*const windows[TERN_TYPES])(struct perf_case *, uint64_t) = {
     [TERN_INT32] = windows_i32,  [TERN_UINT32] = windows_u32,  [TERN_INT64] = windows_i64,
     [TERN_UINT64] = windows_u64, [TERN_FLOAT] = windows_float, [TERN_DOUBLE] = windows_double,
+    [TERN_INT8] = windows_i8,    [TERN_UINT8] = windows_u8,    [TERN_INT16] = windows_i16,
+    [TERN_UINT16] = windows_u16,
 };
 
 /* All ranks add to the value of rank 0. */
@@ -147,8 +167,8 @@ static void each_type(const struct perf_case *c, const char *name, bool rate)
 {
     char metric[48];
 
-    for (size_t t = 0; t < TERN_ATOMIC_TYPES; t++) {
-        snprintf(metric, sizeof(metric), "%s_%s", name, type_name[t]);
+    for (size_t t = 0; t < TYPES; t++) {
+        snprintf(metric, sizeof(metric), "%s_%s", name, types[t].name);
         if (t == TERN_UINT64)
             metric[strlen(name)] = '\0';
         if (rate)
@@ -164,8 +184,8 @@ void perf_fadd_lat(struct perf_case *c)
     struct perf_kernel    k[PERF_MAX_KERNELS];
     size_t                n = 0, plain = 0, trip = 0, at_target = 0;
 
-    for (; n < TERN_ATOMIC_TYPES; n++)
-        k[n] = (struct perf_kernel){ PERF_FIRST, blocking[n] };
+    for (; n < TYPES; n++)
+        k[n] = (struct perf_kernel){ PERF_FIRST, blocking[types[n].type] };
     if (c->p->theirs != NULL)
         k[plain = n++] = (struct perf_kernel){ PERF_FIRST, fadd_plain };
     if (c->p->network)
@@ -190,12 +210,12 @@ void perf_fadd_lat(struct perf_case *c)
 
 void perf_fadd_rate(struct perf_case *c)
 {
-    struct perf_kernel k[TERN_ATOMIC_TYPES];
+    struct perf_kernel k[TYPES];
 
     open_domains(c);
-    for (size_t t = 0; t < TERN_ATOMIC_TYPES; t++)
-        k[t] = (struct perf_kernel){ PERF_FIRST, windows[t] };
-    perf_measure(c, k, TERN_ATOMIC_TYPES);
+    for (size_t t = 0; t < TYPES; t++)
+        k[t] = (struct perf_kernel){ PERF_FIRST, windows[types[t].type] };
+    perf_measure(c, k, TYPES);
     each_type(c, "rate", true);
 }
 

@@ -112,6 +112,7 @@ static void add(const struct compare_series *s, const char *suffix, double value
 {
     struct perf_figure f = { .test = s->test->name,
                              .link = s->runner->link,
+                             .label = s->runner->name,
                              .ranks = 2,
                              .size = s->size,
                              .unit = unit,
@@ -133,7 +134,6 @@ static void report(const struct compare_series *s, bool text)
         printf("%-10s %9" PRIu64 "  %-18s %-5s %-11s %14.6g %14.6g", s->test->name, s->size, s->metric, s->unit,
                s->runner->name, s->summary.median, best(s));
     add(s, "", 0, s->unit);
-    add(s, "_best", best(s), s->unit);
     if (first != NULL && first != s) {
         add(s, "_ratio_of_medians", first->summary.median / s->summary.median, "ratio");
         add(s, "_ratio_of_minima", best(first) / best(s), "ratio");
@@ -185,19 +185,43 @@ static void run_test(const struct comparison *cmp, const struct perf_options *o,
     }
 }
 
+/* Return whether another round, as long as those before it, would exceed the time that all rounds may take. */
+static bool is_late(const struct perf_options *o, int64_t start)
+{
+    double spent = (double)(measure_now() - start) / 1e9, rounds = (double)table.round;
+
+    return o->budget > 0 && table.round > 0 && spent * (rounds + 1) / rounds > o->budget;
+}
+
 /* Run every test once in each round. */
 static void run_all(const struct comparison *cmp, const struct perf_options *o, const bool *wanted, const bool *present)
 {
     unsigned failures[COMPARE_TESTS][COMPARE_RUNNERS] = { 0 };
     size_t   steps = o->rounds * cmp->test_count, done = 0;
+    int64_t  start = measure_now();
 
-    for (table.round = 0; table.round < o->rounds; table.round++) {
+    for (table.round = 0; table.round < o->rounds && !is_late(o, start); table.round++) {
         for (size_t t = 0; t < cmp->test_count; t++, done++) {
             perf_progress((double)done / (double)steps);
             if (wanted[t])
                 run_test(cmp, o, &cmp->tests[t], present, failures[t]);
         }
     }
+}
+
+static void cannot_compare(const struct comparison *cmp, const char *name)
+{
+    struct perf_near near = { 0 };
+
+    for (size_t t = 0; t < cmp->test_count; t++)
+        perf_nearest(name, cmp->tests[t].name, &near);
+    fprintf(stderr, "tern-perf: %s cannot be compared", name);
+    if (near.name != NULL)
+        fprintf(stderr, " (did you mean %s?)", near.name);
+    fputs("; these can:", stderr);
+    for (size_t t = 0; t < cmp->test_count; t++)
+        fprintf(stderr, " %s", cmp->tests[t].name);
+    fputc('\n', stderr);
 }
 
 static bool choose(const struct comparison *cmp, const struct perf_options *o, bool *wanted)
@@ -212,13 +236,24 @@ static bool choose(const struct comparison *cmp, const struct perf_options *o, b
                 known = wanted[t] = true;
         }
         if (!known) {
-            fprintf(stderr, "tern-perf: %s cannot be compared; these can:", o->words[w]);
-            for (size_t t = 0; t < cmp->test_count; t++)
-                fprintf(stderr, " %s", cmp->tests[t].name);
-            fputc('\n', stderr);
+            cannot_compare(cmp, o->words[w]);
             return false;
         }
     }
+    return true;
+}
+
+/* Return whether a program was not reported as missing before. UCX is two programs, and all runs two comparisons. */
+static bool is_news(const struct runner *runner)
+{
+    static const char *told[COMPARE_RUNNERS];
+    size_t             i = 0;
+
+    while (i < COMPARE_RUNNERS && told[i] != NULL && strcmp(told[i], runner->program) != 0)
+        i++;
+    if (i == COMPARE_RUNNERS || told[i] != NULL)
+        return false;
+    told[i] = runner->program;
     return true;
 }
 
@@ -227,29 +262,52 @@ static bool find_all(const struct comparison *cmp, const struct perf_options *o,
 {
     for (size_t r = 0; r < cmp->runner_count; r++) {
         present[r] = cmp->runners[r].find(&cmp->runners[r], o);
-        if (!present[r])
+        if (!present[r] && cmp->runners[r].install != NULL && is_news(&cmp->runners[r]))
             fprintf(stderr, "tern-perf: without %s: %s\n", cmp->runners[r].name, cmp->runners[r].install);
     }
     return cmp->runner_count > 0 && present[0];
 }
 
+/* Run the programs of a comparison. Returns false if Tern's programs are missing. */
+static bool measure(const struct comparison *cmp, const struct perf_options *o, const bool *wanted)
+{
+    bool present[COMPARE_RUNNERS];
+
+    table.rounds = o->rounds;
+    table.first = &cmp->runners[0];
+    perf_child_guard();
+    if (!find_all(cmp, o, present))
+        return false;
+    perf_child_obey();
+    perf_progress_begin(cmp->title, !o->quiet);
+    run_all(cmp, o, wanted, present);
+    perf_progress_end();
+    perf_child_obey();
+    return true;
+}
+
+size_t compare_collect(const struct comparison *cmp, const struct perf_options *o)
+{
+    bool wanted[COMPARE_TESTS], ok;
+
+    ok = choose(cmp, o, wanted) && measure(cmp, o, wanted);
+    if (ok)
+        report_all(cmp->title, false);
+    ok &= table.count > 0;
+    free_series();
+    return ok ? table.round : 0;
+}
+
 int compare_run(const struct comparison *cmp, const struct perf_options *o)
 {
-    bool wanted[COMPARE_TESTS], present[COMPARE_RUNNERS];
+    bool wanted[COMPARE_TESTS];
     int  status = 0;
 
     if (!choose(cmp, o, wanted) || (o->plot != NULL && !perf_plot_possible(o->plot)))
         return 2;
-    table.rounds = o->rounds;
-    table.first = &cmp->runners[0];
-    if (!find_all(cmp, o, present))
-        return 1;
-    perf_child_guard();
     perf_report_begin(o->format);
-    perf_progress_begin("compare", !o->quiet);
-    run_all(cmp, o, wanted, present);
-    perf_progress_end();
-    perf_child_obey();
+    if (!measure(cmp, o, wanted))
+        return 1;
     if (cmp->report != NULL)
         cmp->report(cmp, o, wanted);
     else
@@ -277,7 +335,12 @@ int perf_compare(const struct perf_options *o)
                                     .tests = compare_net_tests,
                                     .test_count = compare_net_test_count };
 
+    struct perf_options with = *o;
+
+    if (o->build != NULL && o->vs_limit)
+        return perf_complain("compare --build compares two builds, without limits; leave out --vs-limit", "");
     if (o->build != NULL)
         return compare_builds(o);
-    return compare_run(o->net ? &net : &memory, o);
+    with.vs_limit |= o->plot != NULL;
+    return compare_run(o->net ? &net : &memory, &with);
 }

@@ -36,7 +36,7 @@ struct runner {
     char             **env; /* variables added to the environment; NULL: none */
     const char        *launcher, *program;
     const char *const *options; /* options of the launcher; NULL: none */
-    const char        *install; /* advice that is printed when the program is not installed */
+    const char        *install; /* advice when the program is not installed; NULL: find prints it */
     bool (*find)(const struct runner *runner, const struct perf_options *o);
     bool (*run)(const struct runner *runner, const struct compare_test *test, const struct perf_options *o);
     const char *instead; /* the tern-perf test to run in place of the compared one; NULL: the compared one */
@@ -76,6 +76,10 @@ struct comparison {
 /* Run a comparison according to the options and print the report. Returns the exit status for tern-perf. */
 int compare_run(const struct comparison *comparison, const struct perf_options *o);
 
+/* Run a comparison and add its figures to the report, without printing them. Returns the number of rounds, or 0 if
+ * there are no figures. */
+size_t compare_collect(const struct comparison *comparison, const struct perf_options *o);
+
 /* Return all series, in the order in which their first values were stored. */
 const struct compare_series *compare_all(size_t *count);
 /* Return the series of one metric, or NULL if the runner has not printed the metric. metric must be one of the pointers
@@ -108,6 +112,17 @@ extern const struct runner compare_memory_runners[];
 extern const size_t        compare_memory_runner_count;
 extern const struct runner compare_net_runners[];
 extern const size_t        compare_net_runner_count;
+
+/* peers.c: find or compile the peer program of an MPI. Returns false, and says what to do, if that is not possible. */
+bool compare_peer_find(const struct runner *runner, const struct perf_options *o);
+/* Return the commands of a peer that compare_peer_find has found. */
+struct compare_peer {
+    char launcher[512], program[512];
+};
+const struct compare_peer *compare_peer_of(const struct runner *runner);
+
+/* runners.c: the limit of the machine, as if it were a program. */
+extern const struct runner compare_limit;
 
 /* runners.c: find and run a tern-perf job of two ranks. The job prints the figures of the test. */
 bool compare_tern_find(const struct runner *runner, const struct perf_options *o);

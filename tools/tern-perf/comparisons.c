@@ -3,7 +3,7 @@
  *
  * The compared operations give the same guarantee. MPI_Put with MPI_Win_flush, or shmem_putmem with shmem_quiet, is
  * compared with a put of Tern that ends with tern_quiet. The same holds for noncontiguous transfers (--window 1) and
- * accumulates. docs/benchmarks.md lists which operations are compared.
+ * accumulates. docs/measuring.md lists which operations are compared.
  */
 #include "compare.h"
 
@@ -105,7 +105,7 @@ const struct compare_test compare_memory_tests[] = {
       .unit = "MB/s" },
     { .name = "indexed_bw", .sizes = "128,4K,128K,2M", .window = "1", .metrics = { "bandwidth" }, .unit = "MB/s" },
     { .name = "vector_bw", .sizes = "128,4K,128K,2M", .window = "1", .metrics = { "bandwidth" }, .unit = "MB/s" },
-    { .name = "transpose", .sizes = "64,512,2K", .window = "1", .metrics = { "bandwidth" }, .unit = "MB/s" },
+    { .name = "transpose", .sizes = "64,512,2K", .metrics = { "bandwidth" }, .unit = "MB/s" },
     { .name = "column_bw", .sizes = "32,256,1K", .metrics = { "bandwidth" }, .unit = "MB/s" },
     { .name = "fadd_lat",
       .metrics = { "latency" },
@@ -173,6 +173,14 @@ const struct compare_test compare_net_tests[] = {
       .ucx_test = "tag_bw",
       .ucx_metric = "rate" },
     { .name = "fadd_lat", .metrics = { "latency" }, .unit = "ns", .shmem = true },
+    { .name = "barrier", .metrics = { "latency" }, .unit = "ns", .shmem = true },
+    { .name = "put_rate",
+      .sizes = "8",
+      .metrics = { "rate" },
+      .unit = "op/s",
+      .ucx_test = "ucp_put_bw",
+      .ucx_metric = "rate",
+      .shmem = true },
     { .name = "put_bw", .sizes = "64K,1M", .metrics = { "bandwidth_complete" }, .unit = "MB/s", .shmem = true },
     { .name = "get_bw",
       .sizes = "64K,1M",

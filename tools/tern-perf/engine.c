@@ -171,6 +171,21 @@ static void *take(size_t n, size_t bytes)
     return memory;
 }
 
+/* Return the links over which rank 0 reaches the other ranks, joined by "+": all of them carry collective calls. */
+static const char *collective_links(const struct perf *p)
+{
+    static char text[64];
+
+    for (int r = 0; r < p->ranks; r++) {
+        const char *link = tern_region_path(p->region, r);
+        size_t      used = strlen(text);
+
+        if ((r != p->rank || p->ranks == 1) && strstr(text, link) == NULL)
+            snprintf(text + used, sizeof(text) - used, "%s%s", used > 0 ? "+" : "", link);
+    }
+    return text;
+}
+
 void perf_open(struct perf *p, const struct perf_options *opt, const struct perf_test *test)
 {
     uint64_t sizes[MEASURE_MAX_SIZES], windows[PERF_MAX_WINDOWS], max_size, max_window;
@@ -195,6 +210,8 @@ void perf_open(struct perf *p, const struct perf_options *opt, const struct perf
         perf_place_open(p, message_stride(test->bytes(max_size)), 1);
     else
         perf_place_open(p, message_stride(max_size), max_window);
+    if (test->collective)
+        p->link = collective_links(p);
     p->spins = p->network ? 0 : p->cores ? LOOKS_WITH_A_CORE : LOOKS_WITHOUT;
 }
 

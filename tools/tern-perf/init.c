@@ -67,7 +67,7 @@ static double one_job(const struct perf_options *o, const char *launcher, const 
                       double *number)
 {
     char              count[16];
-    const char       *words[] = { launcher, "-n", count, self, "--init-rank", mode, NULL };
+    const char       *words[] = { launcher, "-n", count, "--bind", "core", self, "--init-rank", mode, NULL };
     struct perf_child child;
     double            ms = -1;
 

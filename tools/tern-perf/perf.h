@@ -12,12 +12,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 #include <tern.h>
 
 #include "../../bench/measure.h"
 
-#define PERF_MAX_KERNELS 8
+#define PERF_MAX_KERNELS 16
 #define PERF_MAX_REPEAT 1000
 #define PERF_MAX_WINDOWS 16
 #define PERF_MAX_WINDOW 65536
@@ -26,6 +27,37 @@
 
 enum perf_format { PERF_TEXT, PERF_CSV, PERF_JSON };
 enum perf_memory { PERF_HOST, PERF_HUGE, PERF_REGISTERED };
+
+/* The options of the command line, as bits: those that were given, and those that a test uses. */
+enum perf_option {
+    PERF_SIZES = 1u << 0,
+    PERF_WINDOW = 1u << 1,
+    PERF_MEMORY = 1u << 2,
+    PERF_VS_LIMIT = 1u << 3,
+    PERF_TIME = 1u << 4,
+    PERF_REPEAT = 1u << 5,
+    PERF_ITERS = 1u << 6,
+    PERF_TO_CSV = 1u << 7,
+    PERF_TO_JSON = 1u << 8,
+    PERF_PLOT = 1u << 9,
+    PERF_NET = 1u << 10,
+    PERF_RANKS = 1u << 11,
+    PERF_ELEMENT = 1u << 12,
+    PERF_GENERATE = 1u << 13,
+    PERF_MESSAGES = 1u << 14,
+    PERF_ROUNDS = 1u << 15,
+    PERF_LIMIT = 1u << 16,
+    PERF_PEERS = 1u << 17,
+    PERF_BUILD = 1u << 18,
+    PERF_SELF = 1u << 19,
+    PERF_THREADS = 1u << 20,
+    PERF_OUTPUT = 1u << 21,
+    PERF_COMMIT = 1u << 22,
+    /* Combinations that several tests use: those of tests that print figures, and those of tests that run several
+     * programs in turn. */
+    PERF_FIGURES = PERF_TO_CSV | PERF_TO_JSON | PERF_PLOT,
+    PERF_RUNS = PERF_FIGURES | PERF_NET | PERF_TIME | PERF_REPEAT | PERF_ROUNDS | PERF_LIMIT
+};
 
 /* The options of the command line. */
 struct perf_options {
@@ -37,7 +69,7 @@ struct perf_options {
     double           time;                      /* seconds for all slices of one kernel; 0: the test's default */
     size_t           repeat;                    /* slices of each kernel; 0: the test's default */
     size_t           rounds;                    /* compare: runs of each program; 0 until main sets the default */
-    uint64_t         ranks[PERF_MAX_WINDOWS];   /* init: numbers of ranks of the jobs that it starts */
+    uint64_t         ranks[PERF_MAX_WINDOWS];   /* numbers of ranks of the jobs that tern-perf starts */
     size_t           ranks_count;               /* 0: the test's default */
     uint64_t         threads[PERF_MAX_WINDOWS]; /* register: numbers of threads that register concurrently */
     size_t           threads_count;             /* 0: the test's default */
@@ -51,11 +83,16 @@ struct perf_options {
     bool             net;      /* ranks reach each other only over the network */
     const char      *provider; /* libfabric provider; NULL: Tern's choice */
     const char      *plot;
-    const char      *peers; /* compare: directory of the peer programs; NULL: that of tern-perf */
-    const char      *build; /* compare: directory of another build of Tern; NULL: compare with the peers */
-    bool             self;  /* compare: run the other build against itself */
-    char           **words; /* the arguments after the name of the test */
+    const char      *peers;  /* compare: directory of the peer programs; NULL: that of tern-perf */
+    const char      *build;  /* compare: directory of another build of Tern; NULL: compare with the peers */
+    bool             self;   /* compare: run the other build against itself */
+    const char      *output; /* all: directory of the page; NULL: a new directory in the current one */
+    const char      *commit; /* all: the name of the measured code; NULL: the version */
+    char           **words;  /* the arguments after the name of the test */
     size_t           word_count;
+    double           budget; /* all: seconds that all rounds may take; 0: as long as they take */
+    uint32_t         given;  /* enum perf_option: the options that the command line has */
+    const char      *test;   /* the name of the test */
 };
 
 struct perf;
@@ -84,15 +121,18 @@ struct perf_test {
     const char *metric, *unit; /* the most important figure */
     const char *limit;         /* the limit that --vs-limit compares with; NULL: none */
     const char *sizes;         /* default sizes; NULL: the test has no sizes */
+    const char *counts;        /* what sizes count; NULL: bytes */
     const char *windows;       /* default operations per iteration; NULL: one at a time */
     size_t      repeat;        /* default number of slices; 0: the default of most tests */
     int         min_ranks;
-    bool        pingpong;                         /* the test needs the memory of a ping-pong */
-    bool        empty;                            /* 0 is a valid size */
-    bool        net;                              /* the test runs as if --net were given */
-    uint64_t (*bytes)(uint64_t size);             /* bytes of memory that a size needs; NULL: size itself */
-    void (*before)(int ranks);                    /* called before tern_init; NULL: nothing */
-    void (*run)(struct perf_case *c);             /* runs inside a job, once per size */
+    uint32_t    uses, ignores;        /* enum perf_option, beside those that follow from the other members */
+    bool        collective;           /* the test measures collective calls of all ranks */
+    bool        pingpong;             /* the test needs the memory of a ping-pong */
+    bool        empty;                /* 0 is a valid size */
+    bool        net;                  /* the test runs as if --net were given */
+    uint64_t (*bytes)(uint64_t size); /* bytes of memory that a size needs; NULL: size itself */
+    void (*before)(int ranks);        /* called before tern_init; NULL: nothing */
+    void (*run)(struct perf_case *c); /* runs inside a job, once per size */
     int (*command)(const struct perf_options *o); /* alternatively: runs without a job, started by the user */
 };
 
@@ -147,6 +187,33 @@ void perf_place_open(struct perf *p, uint64_t max_size, uint64_t max_window);
 void perf_place_close(struct perf *p);
 bool perf_place_check(struct perf *p);
 
+/* main.c */
+void perf_usage(void);
+/* Let this process and the processes that it starts communicate only over the network. provider NULL: Tern's choice. */
+void perf_use_net(const char *provider);
+
+/* options.c: parse the command line. Returns -1, or the exit status if the command line is invalid or complete. */
+int      perf_options_parse(struct perf_options *o, int argc, char **argv);
+/* Check that the test uses all options that were given. Returns 0, or the exit status after an error message. */
+int      perf_options_check(const struct perf_options *o, const struct perf_test *test);
+uint32_t perf_test_uses(const struct perf_test *test); /* enum perf_option */
+bool     perf_speaks(void);
+int      perf_complain(const char *what, const char *about); /* print an error message and return the exit status */
+int      perf_no_such_test(const char *name);
+
+/* Find the name that is most similar to a word: call perf_nearest with each candidate. name stays NULL if none is
+ * similar. */
+struct perf_near {
+    const char *name;
+    size_t      edits;
+};
+void perf_nearest(const char *word, const char *candidate, struct perf_near *near);
+
+/* start.c: return whether a launcher has started this process as a rank of a job. */
+bool perf_start_launched(void);
+/* Become a ternrun that runs the same command line in a job. Returns an exit status if that fails. */
+int  perf_start_ranks(const struct perf_options *o, const struct perf_test *test, char **argv);
+
 /* tests.c */
 extern const struct perf_test perf_tests[];
 extern const size_t           perf_test_count;
@@ -161,9 +228,15 @@ void perf_put_rate(struct perf_case *c);
 void perf_get_rate(struct perf_case *c);
 void perf_barrier(struct perf_case *c);
 void perf_share(struct perf_case *c);
+void perf_team_create(struct perf_case *c);
 void perf_window(struct perf_case *c);
 void perf_order(struct perf_case *c);
 void perf_idle(struct perf_case *c);
+void perf_wake_lat(struct perf_case *c);
+void perf_shared_ctx(struct perf_case *c);
+void perf_region_grow(struct perf_case *c);
+void perf_put_adopted(struct perf_case *c);
+void perf_wake_before(int ranks);
 void perf_strided_bw(struct perf_case *c);
 void perf_indexed_bw(struct perf_case *c);
 void perf_vector_bw(struct perf_case *c);
@@ -203,13 +276,18 @@ int  perf_register(const struct perf_options *o);
 int  perf_crossover(const struct perf_options *o);
 int  perf_payload(const struct perf_options *o);
 int  perf_protocols(const struct perf_options *o);
+int  perf_all(const struct perf_options *o);
+int  perf_history(const struct perf_options *o);
+/* register.c: describe the network that a job would use, or say why there is none. Returns whether there is one. */
+bool perf_network_name(char *text, size_t size);
 
 /* Return the bytes of memory that a size of these tests needs: shapes.c; matrix.c, for a matrix and for a matrix that
  * is twice as wide. */
 uint64_t perf_shape_bytes(uint64_t size);
 uint64_t perf_matrix_bytes(uint64_t size);
 uint64_t perf_section_bytes(uint64_t size);
-uint64_t perf_chain_bytes(uint64_t size); /* trigger.c */
+uint64_t perf_chain_bytes(uint64_t size);  /* trigger.c */
+uint64_t perf_shared_bytes(uint64_t size); /* shared_ctx.c */
 
 /* Kernels that more than one test uses. limits.c: what the machine can do without Tern. */
 void               perf_line_pingpong(struct perf_case *c, uint64_t iters);
@@ -253,9 +331,10 @@ void perf_figure_difference(const struct perf_case *c, size_t kernel, size_t les
 /* The figure is the time of kernel top divided by the time of kernel bottom, slice by slice, multiplied by factor. */
 void perf_figure_ratio(const struct perf_case *c, size_t top, size_t bottom, double factor, const char *metric);
 
-/* One line of CSV: a value, with its quartiles and its minimum if spread is set. */
+/* One line of CSV: a value, with its spread if spread is set. */
 struct perf_figure {
     const char            *test, *link;
+    const char            *label; /* the name of the link in plots and pages; NULL: link */
     int                    ranks;
     uint64_t               size;
     char                   metric[48];
@@ -267,10 +346,14 @@ void                      perf_report_begin(enum perf_format format);
 void                      perf_report_add(const struct perf_figure *figure);
 void                      perf_report_end(const char *title);
 const struct perf_figure *perf_report_all(size_t *count);
+void                      perf_report_csv(FILE *to, const struct perf_figure *figure);
+void                      perf_report_json(FILE *to, const struct perf_figure *figure);
+void                      perf_report_json_all(FILE *to); /* all figures, as an array */
 
 /* plot.c: return false, and print the reason, if the plot cannot be made. */
 bool perf_plot_possible(const char *file);
 bool perf_plot(const char *file, const char *title);
+bool perf_plot_figures(const char *file, const char *title, const struct perf_figure *figures, size_t count);
 
 /* progress.c: a progress bar on standard error, if that is a terminal. done ranges from 0 to 1. */
 void perf_progress_begin(const char *what, bool show);

@@ -104,27 +104,57 @@ void perf_place_close(struct perf *p)
     munmap(p->local_map, p->local_bytes);
 }
 
+/* Return whether all cpus of the set are hardware threads of one core. */
+static bool is_one_core(const cpu_set_t *set, size_t bytes)
+{
+    char   path[96], list[256] = "";
+    size_t first = 0;
+    int    inside = 0;
+    FILE  *file;
+
+    while (first < 8 * bytes && !CPU_ISSET_S(first, bytes, set))
+        first++;
+    snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%zu/topology/thread_siblings_list", first);
+    file = fopen(path, "r");
+    if (file == NULL || fgets(list, sizeof(list), file) == NULL)
+        snprintf(list, sizeof(list), "%zu", first);
+    if (file != NULL)
+        fclose(file);
+    for (char *at = list; *at >= '0' && *at <= '9'; at += *at == ',') {
+        unsigned long from = strtoul(at, &at, 10), to = *at == '-' ? strtoul(at + 1, &at, 10) : from;
+
+        for (; from <= to && from < 8 * bytes; from++)
+            inside += CPU_ISSET_S(from, bytes, set) != 0;
+    }
+    return CPU_COUNT_S(bytes, set) == inside;
+}
+
+/* Collective. Return whether each rank is bound to one core. */
+static bool are_bound(struct perf *p, const cpu_set_t *set, size_t bytes)
+{
+    unsigned char bound = is_one_core(set, bytes), *all = p->gather;
+
+    perf_must(tern_allgather(p->ctx, &bound, sizeof(bound), all), "all-gather");
+    return memchr(all, 0, (size_t)p->ranks) == NULL;
+}
+
 /* Collective. Check on which cores the ranks may run. Rank 0 prints a warning if the placement makes figures
  * unsteady. Returns whether there is a core for each rank. The cpu mask has a fixed size of 256 bytes: 2048 cores. */
 bool perf_place_check(struct perf *p)
 {
     unsigned char mask[256] = { 0 }, *all = p->gather;
-    int           cores = 0, widest = 0;
+    int           cores = 0;
     cpu_set_t    *set = (cpu_set_t *)(void *)mask;
+    bool          bound;
 
     if (sched_getaffinity(0, sizeof(mask), set) < 0)
         mask[0] = 1;
+    bound = are_bound(p, set, sizeof(mask));
     perf_must(tern_allgather(p->ctx, mask, sizeof(mask), all), "all-gather");
     memset(mask, 0, sizeof(mask));
-    for (int r = 0; r < p->ranks; r++) {
-        int width = 0;
-
-        for (size_t i = 0; i < sizeof(mask); i++) {
-            width += __builtin_popcount(all[(size_t)r * sizeof(mask) + i]);
+    for (int r = 0; r < p->ranks; r++)
+        for (size_t i = 0; i < sizeof(mask); i++)
             mask[i] |= all[(size_t)r * sizeof(mask) + i];
-        }
-        widest = width > widest ? width : widest;
-    }
     for (size_t i = 0; i < sizeof(mask); i++)
         cores += __builtin_popcount(mask[i]);
     if (p->rank == 0 && !p->opt->quiet && p->ranks > cores)
@@ -132,7 +162,7 @@ bool perf_place_check(struct perf *p)
                 "tern-perf: warning: %d ranks share %d cores; figures of tests in which several ranks work "
                 "at a time show the scheduler\n",
                 p->ranks, cores);
-    else if (p->rank == 0 && !p->opt->quiet && widest > 1 && p->ranks > 1)
+    else if (p->rank == 0 && !p->opt->quiet && !bound)
         fprintf(stderr, "tern-perf: warning: the ranks are not bound to cores; use ternrun --bind core for steady "
                         "figures\n");
     return p->ranks <= cores;

@@ -1,38 +1,34 @@
-/* plot.c: plots the figures over the message size (or, if they have no size, over the number of ranks) with gnuplot.
- * The suffix of the file's name selects the format: .png or .svg.
+/* plot.c: which figures a picture shows, in which panels, and over which axes. gnuplot.c draws it.
  *
- * There is one panel for each unit. If the figures of several programs are compared, there is one panel for each
- * test and metric instead, with a line for each program. Bars show the quartiles.
+ * There is one panel for each unit. If the figures of several programs are compared, there is one panel for each test
+ * and metric instead, with a line for each program and one for the limit. A line needs two points at least. If a panel
+ * has only one value per line, it shows bars. The axis is logarithmic if the values differ by more than a factor of
+ * ten, and otherwise linear from zero.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "perf.h"
+#include "plot.h"
 
-#define MAX_PANELS 12
-#define NAME_BYTES 160
-
-struct plot {
-    const struct perf_figure *all;
-    size_t                    count;
-    bool                      sizes;        /* the x axis is the size: figures without a size are excluded */
-    bool                      tests, links; /* there are several tests, several links */
-    char                      panel[MAX_PANELS][NAME_BYTES];
-    size_t                    panels;
-};
+#define SMALL_RANGE 10.0     /* ratio of the largest to the smallest value up to which an axis is linear */
+#define SMALL_BAR_RANGE 40.0 /* the same for bars, whose length is proportional to the value on a linear axis */
 
 static bool ends_in(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
 
     return n > m && strcmp(text + n - m, end) == 0;
+}
+
+bool plot_is_svg(const char *file)
+{
+    return ends_in(file, ".svg");
 }
 
 /* Return whether the file can be written. Called before anything is measured. */
@@ -52,7 +48,7 @@ bool perf_plot_possible(const char *file)
 {
     char path[512];
 
-    if (!ends_in(file, ".png") && !ends_in(file, ".svg")) {
+    if (!ends_in(file, ".png") && !plot_is_svg(file)) {
         fprintf(stderr, "tern-perf: --plot %s: the name must end in .png or .svg\n", file);
         return false;
     }
@@ -63,180 +59,145 @@ bool perf_plot_possible(const char *file)
     return is_writable(file);
 }
 
-/* Print a string that gnuplot takes literally. */
-static void quoted(FILE *to, const char *text)
-{
-    fputc('\'', to);
-    for (; *text != '\0'; text++) {
-        if (*text == '\'')
-            fputc('\'', to);
-        fputc(*text, to);
-    }
-    fputc('\'', to);
-}
-
-/* Return whether a figure is drawn at all. Comparisons exclude figures that are derived from the medians. */
-static bool drawn(const struct plot *plot, const struct perf_figure *f)
-{
-    return (f->size != 0 || !plot->sizes) && (f->spread || !plot->links);
-}
-
-static void panel_name(const struct plot *plot, const struct perf_figure *f, char name[NAME_BYTES])
-{
-    if (plot->links)
-        snprintf(name, NAME_BYTES, "%s %s, %s", f->test, f->metric, f->unit);
-    else
-        snprintf(name, NAME_BYTES, "%s", f->unit);
-}
-
-static bool in_panel(const struct plot *plot, const struct perf_figure *f, const char *panel)
-{
-    char name[NAME_BYTES];
-
-    panel_name(plot, f, name);
-    return drawn(plot, f) && strcmp(name, panel) == 0;
-}
-
 static bool same_line(const struct perf_figure *a, const struct perf_figure *b)
 {
     return strcmp(a->metric, b->metric) == 0 && strcmp(a->test, b->test) == 0 && strcmp(a->link, b->link) == 0;
 }
 
-/* Return whether figure f is the first of its line in a panel. */
-static bool starts_line(const struct plot *plot, size_t f, const char *panel)
+/* Return whether a figure has no place on the x axis: it has no size, although others of the picture or, in a
+ * comparison, of the test have. */
+static bool lacks_size(const struct plot *plot, const struct perf_figure *f)
 {
-    if (!in_panel(plot, &plot->all[f], panel))
+    if (f->size != 0 || !plot->sizes)
         return false;
-    for (size_t g = 0; g < f; g++) {
-        if (same_line(&plot->all[g], &plot->all[f]) && drawn(plot, &plot->all[g]))
-            return false;
+    for (size_t g = 0; g < plot->count; g++) {
+        if (plot->all[g].size != 0 && (!plot->links || strcmp(plot->all[g].test, f->test) == 0))
+            return true;
     }
-    return true;
+    return false;
 }
 
-/* Find out which panels and lines there are to draw. */
+/* Return whether a figure belongs to a panel. Comparisons exclude figures that are derived from the medians. */
+static bool in_panel(const struct plot *plot, const struct perf_figure *f, const struct perf_figure *panel)
+{
+    if (lacks_size(plot, f) || (plot->links && !f->spread) || strcmp(f->unit, panel->unit) != 0)
+        return false;
+    return !plot->links || (strcmp(f->test, panel->test) == 0 && strcmp(f->metric, panel->metric) == 0);
+}
+
+double plot_x(const struct plot *plot, const struct perf_figure *f)
+{
+    return plot->sizes ? (double)f->size : (double)f->ranks;
+}
+
+/* Return whether figure f is the first one of a panel. */
+static bool starts_panel(const struct plot *plot, size_t f)
+{
+    for (size_t g = 0; g < f; g++) {
+        if (in_panel(plot, &plot->all[f], &plot->all[g]) && in_panel(plot, &plot->all[g], &plot->all[g]))
+            return false;
+    }
+    return in_panel(plot, &plot->all[f], &plot->all[f]);
+}
+
+/* Return the number of points of the line that begins with figure f; 0 if a line that contains f begins before it. */
+static size_t points_from(const struct plot *plot, size_t f, const struct perf_figure *panel)
+{
+    size_t points = 0;
+
+    for (size_t g = 0; g < plot->count; g++) {
+        if (!same_line(&plot->all[g], &plot->all[f]) || !in_panel(plot, &plot->all[g], panel))
+            continue;
+        if (g < f)
+            return 0;
+        points++;
+    }
+    return points;
+}
+
+/* Extend the ranges of a panel by the points of a line. */
+static void widen(const struct plot *plot, struct plot_panel *panel, const struct perf_figure *line)
+{
+    for (size_t g = 0; g < plot->count; g++) {
+        const struct perf_figure *f = &plot->all[g];
+        double                    x = plot_x(plot, f);
+
+        if (!same_line(f, line) || !in_panel(plot, f, panel->first))
+            continue;
+        panel->x_min = fmin(panel->x_min, x);
+        panel->x_max = fmax(panel->x_max, x);
+        panel->low = fmin(panel->low, f->value.median);
+        panel->high = fmax(panel->high, f->spread ? f->value.p75 : f->value.median);
+    }
+}
+
+/* Choose the lines of a panel. Lines of one point are left out, unless all lines have one point. */
+static void panel_make(const struct plot *plot, struct plot_panel *panel, const struct perf_figure *first)
+{
+    size_t most = 0, points;
+
+    *panel = (struct plot_panel){ .first = first, .x_min = HUGE_VAL, .low = HUGE_VAL, .high = -HUGE_VAL };
+    for (size_t f = 0; f < plot->count; f++) {
+        if (in_panel(plot, &plot->all[f], first) && (points = points_from(plot, f, first)) > most)
+            most = points;
+    }
+    panel->bars = most == 1;
+    for (size_t f = 0; f < plot->count && panel->lines < PLOT_LINES; f++) {
+        if (!in_panel(plot, &plot->all[f], first) || points_from(plot, f, first) < (panel->bars ? 1 : 2))
+            continue;
+        panel->line[panel->lines++] = &plot->all[f];
+        widen(plot, panel, &plot->all[f]);
+    }
+    panel->log_y = panel->low > 0 && strcmp(first->unit, "ratio") != 0 && strcmp(first->unit, "percent") != 0 &&
+                   panel->high / panel->low > (panel->bars ? SMALL_BAR_RANGE : SMALL_RANGE);
+    panel->log_x = plot->sizes && panel->x_min > 0 && panel->x_max / panel->x_min > SMALL_RANGE;
+}
+
+bool plot_has_point(const struct plot *plot, const struct perf_figure *f, const struct plot_panel *panel,
+                    const struct perf_figure *line)
+{
+    return same_line(f, line) && in_panel(plot, f, panel->first);
+}
+
 static void survey(struct plot *plot)
 {
-    char   name[NAME_BYTES];
-    size_t p;
-
     for (size_t f = 0; f < plot->count; f++) {
         plot->sizes |= plot->all[f].size != 0;
         plot->tests |= strcmp(plot->all[f].test, plot->all[0].test) != 0;
         plot->links |= strcmp(plot->all[f].link, plot->all[0].link) != 0;
     }
-    for (size_t f = 0; f < plot->count; f++) {
-        panel_name(plot, &plot->all[f], name);
-        for (p = 0; p < plot->panels && strcmp(plot->panel[p], name) != 0;)
-            p++;
-        if (p == plot->panels && p < MAX_PANELS && drawn(plot, &plot->all[f]))
-            memcpy(plot->panel[plot->panels++], name, NAME_BYTES);
-    }
-}
-
-static double x_of(const struct plot *plot, const struct perf_figure *f)
-{
-    return plot->sizes ? (double)f->size : (double)f->ranks;
-}
-
-/* Print the data of each line as a named block. The axis has a margin on both sides, also if there is only one
- * value. */
-static void panel_data(FILE *to, const struct plot *plot, const char *panel)
-{
-    double low = 0, high = 0;
-
-    for (size_t f = 0; f < plot->count; f++) {
-        if (in_panel(plot, &plot->all[f], panel)) {
-            double x = x_of(plot, &plot->all[f]);
-
-            low = low <= 0 || x < low ? x : low;
-            high = x > high ? x : high;
-        }
-        if (!starts_line(plot, f, panel))
+    for (size_t f = 0; f < plot->count && plot->panels < PLOT_PANELS; f++) {
+        if (!starts_panel(plot, f))
             continue;
-        fprintf(to, "$line%zu << END\n", f);
-        for (size_t g = f; g < plot->count; g++) {
-            const struct measure_summary *v = &plot->all[g].value;
-            bool                          spread = plot->all[g].spread;
-
-            if (same_line(&plot->all[g], &plot->all[f]) && drawn(plot, &plot->all[g]))
-                fprintf(to, "%.0f %g %g %g\n", x_of(plot, &plot->all[g]), v->median, spread ? v->p25 : v->median,
-                        spread ? v->p75 : v->median);
-        }
-        fprintf(to, "END\n");
+        panel_make(plot, &plot->panel[plot->panels], &plot->all[f]);
+        plot->panels += plot->panel[plot->panels].lines > 0;
     }
-    fprintf(to, "set xrange [%g:%g]\n", plot->sizes ? low / 1.4 : low - 1, plot->sizes ? high * 1.4 : high + 1);
 }
 
-static void panel_draw(FILE *to, const struct plot *plot, const char *panel)
+bool perf_plot_figures(const char *file, const char *title, const struct perf_figure *figures, size_t count)
 {
-    const char *separator = "plot ";
-    char        name[NAME_BYTES];
+    struct plot *plot = calloc(1, sizeof(*plot));
+    bool         ok = false;
 
-    panel_data(to, plot, panel);
-    fprintf(to, "set ylabel ");
-    quoted(to, panel);
-    if (strcmp(panel, "percent") == 0)
-        fprintf(to, "\nunset logscale y\nset yrange [*:*]\n");
+    if (plot == NULL) {
+        fprintf(stderr, "tern-perf: not enough memory for a plot\n");
+        return false;
+    }
+    plot->all = figures;
+    plot->count = count;
+    survey(plot);
+    if (plot->panels == 0)
+        fprintf(stderr, "tern-perf: nothing to plot\n");
     else
-        fprintf(to, "\n%s\n", strcmp(panel, "ratio") == 0 ? "unset logscale y\nset yrange [0:*]" : "set logscale y");
-    for (size_t f = 0; f < plot->count; f++) {
-        const struct perf_figure *figure = &plot->all[f];
-
-        if (!starts_line(plot, f, panel))
-            continue;
-        if (plot->links)
-            snprintf(name, sizeof(name), "%s", figure->link);
-        else
-            snprintf(name, sizeof(name), "%s%s%s", plot->tests ? figure->test : "", plot->tests ? " " : "",
-                     figure->metric);
-        fprintf(to, "%s$line%zu using 1:2:3:4 with yerrorlines title ", separator, f);
-        quoted(to, name);
-        separator = ", ";
-    }
-    fputc('\n', to);
-}
-
-static void write_script(FILE *to, const struct plot *plot, const char *file, const char *title)
-{
-    size_t columns = plot->panels <= 3 ? plot->panels : (plot->panels + 1) / 2, rows = plot->panels <= 3 ? 1 : 2;
-
-    fprintf(to, "set terminal %s size %zu,%zu noenhanced\nset output ", ends_in(file, ".svg") ? "svg" : "pngcairo",
-            columns * 600 + 100, rows * 480 + 60);
-    quoted(to, file);
-    fprintf(to, "\nset multiplot layout %zu,%zu title ", rows, columns);
-    quoted(to, title);
-    fprintf(to, "\nset grid\nset key tmargin center horizontal font ',9'\nset bars small\n");
-    fprintf(to, plot->sizes ? "set logscale x 2\nset format x '%%.0b%%B'\nset xlabel 'bytes'\n"
-                            : "set format x '%%.0f'\nset xlabel 'ranks'\n");
-    for (size_t p = 0; p < plot->panels; p++)
-        panel_draw(to, plot, plot->panel[p]);
-    fprintf(to, "unset multiplot\nunset output\n");
+        ok = plot_draw(plot, file, title);
+    free(plot);
+    return ok;
 }
 
 bool perf_plot(const char *file, const char *title)
 {
-    struct plot plot = { 0 };
-    FILE       *to;
-    int         status;
+    size_t                    count;
+    const struct perf_figure *all = perf_report_all(&count);
 
-    plot.all = perf_report_all(&plot.count);
-    survey(&plot);
-    if (plot.panels == 0) {
-        fprintf(stderr, "tern-perf: nothing to plot\n");
-        return false;
-    }
-    signal(SIGPIPE, SIG_IGN);
-    to = popen("gnuplot >/dev/null", "we");
-    if (to == NULL) {
-        fprintf(stderr, "tern-perf: gnuplot could not be started\n");
-        return false;
-    }
-    write_script(to, &plot, file, title);
-    status = pclose(to);
-    if (status == 0)
-        return true;
-    fprintf(stderr, "tern-perf: gnuplot did not make %s (status %d)\n", file,
-            WIFEXITED(status) ? WEXITSTATUS(status) : status);
-    return false;
+    return perf_plot_figures(file, title, all, count);
 }

@@ -1,8 +1,8 @@
 /* report.c: stores figures and prints them as an aligned table, as CSV or as JSON.
  *
- * A figure is a median with its quartiles and its minimum. CSV and JSON have one line per number: metric_p25,
- * metric_p75 and metric_min follow the metric and show its spread. CSV lines are written as soon as they are known;
- * the table and the JSON array are written when all figures are known. Only rank 0 reports.
+ * A figure is a median with its spread: the quartiles, the minimum and the maximum. CSV and JSON have one line per
+ * figure. CSV lines are written as soon as they are known; the table and the JSON array are written when all figures
+ * are known. Only rank 0 reports.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -27,29 +27,14 @@ void perf_report_begin(enum perf_format format)
     }
 }
 
-/* Expand a figure to its metrics and values: the median, then its spread. Returns how many there are. */
-static size_t expand(const struct perf_figure *f, char names[4][64], double values[4])
+void perf_report_csv(FILE *to, const struct perf_figure *f)
 {
-    static const char *const suffix[] = { "", "_p25", "_p75", "_min" };
-    const double             from[] = { f->value.median, f->value.p25, f->value.p75, f->value.min };
-    size_t                   n = f->spread ? 4 : 1;
-
-    for (size_t i = 0; i < n; i++) {
-        snprintf(names[i], 64, "%s%s", f->metric, suffix[i]);
-        values[i] = from[i];
-    }
-    return n;
-}
-
-static void csv_print(const struct perf_figure *f)
-{
-    char   names[4][64];
-    double values[4];
-    size_t n = expand(f, names, values);
-
-    for (size_t i = 0; i < n; i++)
-        printf("%s,%s,%d,%" PRIu64 ",%s,%.6g,%s\n", f->test, f->link, f->ranks, f->size, names[i], values[i], f->unit);
-    fflush(stdout);
+    fprintf(to, "%s,%s,%d,%" PRIu64 ",%s,%.6g,%s", f->test, f->link, f->ranks, f->size, f->metric, f->value.median,
+            f->unit);
+    if (f->spread)
+        fprintf(to, ",%.6g,%.6g,%.6g,%.6g\n", f->value.p25, f->value.p75, f->value.min, f->value.max);
+    else
+        fputs(",,,,\n", to);
 }
 
 void perf_report_add(const struct perf_figure *figure)
@@ -66,8 +51,10 @@ void perf_report_add(const struct perf_figure *figure)
         report.room = room;
     }
     report.all[report.count++] = *figure;
-    if (report.format == PERF_CSV)
-        csv_print(figure);
+    if (report.format == PERF_CSV) {
+        perf_report_csv(stdout, figure);
+        fflush(stdout);
+    }
 }
 
 const struct perf_figure *perf_report_all(size_t *count)
@@ -76,24 +63,35 @@ const struct perf_figure *perf_report_all(size_t *count)
     return report.all;
 }
 
-static void json_print(void)
+/* Print a member of a JSON object whose value is a number; JSON has no infinity and no NaN. */
+static void json_number(FILE *to, const char *name, double value)
 {
-    const char *separator = "[\n";
+    fprintf(to, isfinite(value) ? ", \"%s\": %.6g" : ", \"%s\": null", name, value);
+}
 
-    for (size_t f = 0; f < report.count; f++) {
-        const struct perf_figure *figure = &report.all[f];
-        char                      names[4][64], number[32];
-        double                    values[4];
-        size_t                    n = expand(figure, names, values);
-
-        for (size_t i = 0; i < n; i++, separator = ",\n") {
-            snprintf(number, sizeof(number), isfinite(values[i]) ? "%.6g" : "null", values[i]);
-            printf("%s  {\"test\": \"%s\", \"link\": \"%s\", \"ranks\": %d, \"size\": %" PRIu64
-                   ", \"metric\": \"%s\", \"value\": %s, \"unit\": \"%s\"}",
-                   separator, figure->test, figure->link, figure->ranks, figure->size, names[i], number, figure->unit);
-        }
+void perf_report_json(FILE *to, const struct perf_figure *f)
+{
+    fprintf(to, "{\"test\": \"%s\", \"link\": \"%s\", \"ranks\": %d, \"size\": %" PRIu64 ", \"metric\": \"%s\"",
+            f->test, f->link, f->ranks, f->size, f->metric);
+    json_number(to, "value", f->value.median);
+    fprintf(to, ", \"unit\": \"%s\"", f->unit);
+    if (f->spread) {
+        json_number(to, "p25", f->value.p25);
+        json_number(to, "p75", f->value.p75);
+        json_number(to, "min", f->value.min);
+        json_number(to, "max", f->value.max);
     }
-    puts(report.count == 0 ? "[]" : "\n]");
+    fputc('}', to);
+}
+
+void perf_report_json_all(FILE *to)
+{
+    fputc('[', to);
+    for (size_t f = 0; f < report.count; f++) {
+        fputs(f > 0 ? ",\n  " : "\n  ", to);
+        perf_report_json(to, &report.all[f]);
+    }
+    fputs(report.count == 0 ? "]\n" : "\n]\n", to);
 }
 
 /* Format a number for people, with about four digits. */
@@ -236,7 +234,7 @@ static void text_print(const char *title)
 void perf_report_end(const char *title)
 {
     if (report.format == PERF_JSON)
-        json_print();
+        perf_report_json_all(stdout);
     if (report.format == PERF_TEXT)
         text_print(title);
     fflush(stdout);

@@ -25,6 +25,7 @@ void compare_tell_failure(const struct runner *runner, const struct compare_test
 {
     const char *text = child->text[1] != NULL ? child->text[1] : "it said nothing";
 
+    text += strspn(text, "-\n"); /* Open MPI encloses its messages in lines of dashes */
     if (perf_child_stopped())
         return;
     if (child->late)
@@ -45,8 +46,42 @@ static const char *common_name(const struct compare_test *test, const char *metr
     return metric;
 }
 
-/* Parse tern-perf's CSV and store its figures. */
-static bool read_csv(const struct runner *runner, const struct compare_test *test, const char *text)
+/* The limit of the machine is not a program: Tern's jobs measure it (--vs-limit). */
+const struct runner compare_limit = { .name = "limit", .link = "limit" };
+
+static bool has_metric(const struct compare_test *test, const char *metric)
+{
+    for (size_t i = 0; i < COMPARE_METRICS && test->metrics[i] != NULL; i++) {
+        if (strcmp(test->metrics[i], metric) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* If a metric of a Tern job is the limit of metrics that the test compares, store it as such. A blocking call over the
+ * network takes a round trip; a barrier of two ranks takes half of one. */
+static void keep_limit(const struct compare_test *test, uint64_t size, const char *metric, double value)
+{
+    bool tcp = strcmp(metric, "tcp_half_rtt") == 0;
+
+    if (strcmp(metric, "limit") == 0 || strcmp(metric, "fetch_add_aggregate") == 0)
+        compare_keep(test, &compare_limit, size, test->metrics[0], value);
+    if (strcmp(metric, "plain_load") == 0 || strcmp(metric, "fetch_add") == 0)
+        compare_keep(test, &compare_limit, size, "latency", value);
+    if (!tcp && strcmp(metric, "cacheline_half_rtt") != 0)
+        return;
+    if (has_metric(test, "half_rtt"))
+        compare_keep(test, &compare_limit, size, "half_rtt", value);
+    if (strcmp(test->name, "barrier") == 0) {
+        compare_keep(test, &compare_limit, size, "latency", value);
+    } else if (tcp) {
+        compare_keep(test, &compare_limit, size, "latency", 2 * value);
+        compare_keep(test, &compare_limit, size, "latency_complete", 2 * value);
+    }
+}
+
+/* Parse tern-perf's CSV and store its figures, and those of the limits that a job of Tern has measured. */
+static bool read_csv(const struct runner *runner, const struct compare_test *test, const char *text, bool limits)
 {
     char     metric[64];
     uint64_t size;
@@ -55,11 +90,20 @@ static bool read_csv(const struct runner *runner, const struct compare_test *tes
 
     for (; text != NULL && *text != '\0'; text = strchr(text, '\n'), text = text != NULL ? text + 1 : NULL) {
         if (sscanf(text, "%*[^,],%*[^,],%*d,%" SCNu64 ",%63[^,],%lf", &size, metric, &value) == 3) {
-            compare_keep(test, runner, test->sizes != NULL ? size : 0, common_name(test, metric), value);
+            size = test->sizes != NULL ? size : 0;
+            compare_keep(test, runner, size, common_name(test, metric), value);
+            if (limits)
+                keep_limit(test, size, metric, value);
             any = true;
         }
     }
     return any;
+}
+
+/* Return whether a program is a job of Tern that measures the limits as well. */
+static bool shows_limit(const struct runner *runner, const struct perf_options *o)
+{
+    return o->vs_limit && strcmp(runner->link, "tern") == 0;
 }
 
 bool compare_failed(const struct runner *runner, const struct compare_test *test, const struct perf_child *child)
@@ -77,7 +121,7 @@ bool compare_run_csv(const struct runner *runner, const struct compare_test *tes
     bool              ok = false;
 
     if (perf_child_start(&child, words, extra_env, o->limit)) {
-        ok = (perf_child_finish(&child) && read_csv(runner, test, child.text[0])) ||
+        ok = (perf_child_finish(&child) && read_csv(runner, test, child.text[0], shows_limit(runner, o))) ||
              compare_failed(runner, test, &child);
     }
     perf_child_free(&child);
@@ -128,7 +172,7 @@ static void common_words(const char **words, size_t n, const struct runner *runn
         words[n++] = "--window";
         words[n++] = test->window;
     }
-    if (test->element != NULL) {
+    if (test->element != NULL && runner->instead == NULL) {
         words[n++] = "--element";
         words[n++] = test->element;
     }
@@ -147,8 +191,10 @@ bool compare_tern_find(const struct runner *runner, const struct perf_options *o
 void compare_tern_words(struct compare_job *job, const struct runner *runner, const struct compare_test *test,
                         const struct perf_options *o)
 {
-    const char *start[] = { job->launcher, "-n", "2", "--bind", job->cpus, job->program, "--quiet" };
-    char        second[24];
+    const char             *start[] = { job->launcher, "-n", "2", "--bind", job->cpus, job->program, "--quiet" };
+    const struct perf_test *own = perf_test_find(test->test != NULL ? test->test : test->name);
+    size_t                  n = sizeof(start) / sizeof(start[0]);
+    char                    second[24];
 
     compare_two_cpus(job->cpus, second);
     if (strcmp(job->cpus, second) == 0)
@@ -159,7 +205,9 @@ void compare_tern_words(struct compare_job *job, const struct runner *runner, co
     perf_find_sibling(runner->dir, runner->program, job->program, sizeof(job->program));
     memcpy(job->words, start, sizeof(start));
     values_print(&job->values, test, o);
-    common_words(job->words, sizeof(start) / sizeof(start[0]), runner, test, &job->values);
+    if (shows_limit(runner, o) && (perf_test_uses(own) & PERF_VS_LIMIT) != 0)
+        job->words[n++] = "--vs-limit";
+    common_words(job->words, n, runner, test, &job->values);
 }
 
 bool compare_tern_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
@@ -168,14 +216,6 @@ bool compare_tern_run(const struct runner *runner, const struct compare_test *te
 
     compare_tern_words(&job, runner, test, o);
     return compare_run_csv(runner, test, o, (char *const *)(uintptr_t)job.words, runner->env);
-}
-
-static bool mpi_find(const struct runner *runner, const struct perf_options *o)
-{
-    char path[512];
-
-    return perf_find_program(runner->launcher, path, sizeof(path)) &&
-           perf_find_sibling(o->peers, runner->program, path, sizeof(path));
 }
 
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *where)
@@ -199,11 +239,13 @@ static void name_cpus(char text[96])
  * Open MPI leaves both behind when it is killed. */
 static bool openmpi_job(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
 {
-    static char           root[] = "OMPI_ALLOW_RUN_AS_ROOT=1", sure[] = "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1";
-    static char           calm[] = "OMPI_MCA_btl_base_warn_component_unused=0";
-    char                  dir[] = "/dev/shm/tern-perf-XXXXXX", memory[96], notes[96], cpus[96], program[512];
-    char                 *extra_env[MAX_WORDS] = { root, sure, calm, memory, notes, cpus };
-    const char           *words[MAX_WORDS] = { runner->launcher, "-n", "2", "--bind-to", "none", "--oversubscribe" };
+    static char root[] = "OMPI_ALLOW_RUN_AS_ROOT=1", sure[] = "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1";
+    static char calm[] = "OMPI_MCA_btl_base_warn_component_unused=0";
+    char        dir[] = "/dev/shm/tern-perf-XXXXXX", memory[96], notes[96], cpus[96];
+    char       *extra_env[MAX_WORDS] = { root, sure, calm, memory, notes, cpus };
+    const char *words[MAX_WORDS] = {
+        compare_peer_of(runner)->launcher, "-n", "2", "--bind-to", "none", "--oversubscribe"
+    };
     size_t                n = 6, e = 6;
     bool                  ok;
     struct compare_values values;
@@ -219,8 +261,7 @@ static bool openmpi_job(const struct runner *runner, const struct compare_test *
         extra_env[e++] = runner->env[i];
     for (size_t i = 0; runner->options != NULL && runner->options[i] != NULL; i++)
         words[n++] = runner->options[i];
-    perf_find_sibling(o->peers, runner->program, program, sizeof(program));
-    words[n++] = program;
+    words[n++] = compare_peer_of(runner)->program;
     values_print(&values, test, o);
     common_words(words, n, runner, test, &values);
     ok = compare_run_csv(runner, test, o, (char *const *)(uintptr_t)words, extra_env);
@@ -240,9 +281,10 @@ static bool oshmem_run(const struct runner *runner, const struct compare_test *t
 
 static bool mpich_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
 {
-    char                  program[512], cpus[96];
+    char                  cpus[96];
     char                 *extra_env[MAX_WORDS] = { cpus };
-    const char           *words[MAX_WORDS] = { runner->launcher, "-n", "2", "-bind-to", "none", program };
+    const char           *words[MAX_WORDS] = { compare_peer_of(runner)->launcher, "-n", "2", "-bind-to", "none",
+                                               compare_peer_of(runner)->program };
     struct compare_values values;
 
     if (test->no_mpi)
@@ -250,7 +292,6 @@ static bool mpich_run(const struct runner *runner, const struct compare_test *te
     name_cpus(cpus);
     for (size_t i = 0; runner->env != NULL && runner->env[i] != NULL; i++)
         extra_env[i + 1] = runner->env[i];
-    perf_find_sibling(o->peers, runner->program, program, sizeof(program));
     values_print(&values, test, o);
     common_words(words, 6, runner, test, &values);
     return compare_run_csv(runner, test, o, (char *const *)(uintptr_t)words, extra_env);
@@ -269,9 +310,6 @@ bool compare_program_find(const struct runner *runner, const struct perf_options
 #define UCX_CALM VALUE("UCX_LOG_LEVEL=error")
 #define UCX_MEMORY VALUE("UCX_TLS=posix,sysv,cma,self")
 #define UCX_TCP VALUE("UCX_TLS=tcp,self"), VALUE("UCX_NET_DEVICES=lo")
-
-#define OPENMPI_MISSING "install openmpi-bin and libopenmpi-dev, then build Tern again"
-#define MPICH_MISSING "install mpich and libmpich-dev, then build Tern again"
 
 /* Open MPI over TCP only. Of its one-sided components, only pt2pt runs over TCP; rdma requires atomics, which TCP
  * lacks. */
@@ -294,26 +332,16 @@ const struct runner compare_memory_runners[] = {
       .run = compare_tern_run },
     { .name = "Open MPI",
       .link = "openmpi",
-      .launcher = "mpirun.openmpi",
       .program = "tern-peer-openmpi",
-      .install = OPENMPI_MISSING,
-      .find = mpi_find,
+      .find = compare_peer_find,
       .run = openmpi_run },
-    { .name = "MPICH",
-      .link = "mpich",
-      .launcher = "mpiexec.mpich",
-      .program = "tern-peer-mpich",
-      .install = MPICH_MISSING,
-      .find = mpi_find,
-      .run = mpich_run },
+    { .name = "MPICH", .link = "mpich", .program = "tern-peer-mpich", .find = compare_peer_find, .run = mpich_run },
     { .name = "OpenSHMEM",
       .link = "oshmem",
       .env = ENV(UCX_MEMORY, UCX_CALM),
-      .launcher = "oshrun",
       .options = oshmem_options,
       .program = "tern-peer-oshmem",
-      .install = OPENMPI_MISSING,
-      .find = mpi_find,
+      .find = compare_peer_find,
       .run = oshmem_run },
     { .name = "UCX",
       .link = "ucx",
@@ -366,28 +394,22 @@ const struct runner compare_net_runners[] = {
       .run = compare_iperf_run },
     { .name = "Open MPI",
       .link = "openmpi",
-      .launcher = "mpirun.openmpi",
       .options = openmpi_tcp,
       .program = "tern-peer-openmpi",
-      .install = OPENMPI_MISSING,
-      .find = mpi_find,
+      .find = compare_peer_find,
       .run = openmpi_run },
     { .name = "MPICH",
       .link = "mpich",
       .env = ENV(MPICH_TCP),
-      .launcher = "mpiexec.mpich",
       .program = "tern-peer-mpich",
-      .install = MPICH_MISSING,
-      .find = mpi_find,
+      .find = compare_peer_find,
       .run = mpich_run },
     { .name = "OpenSHMEM",
       .link = "oshmem",
       .env = ENV(UCX_TCP, UCX_CALM),
-      .launcher = "oshrun",
       .options = oshmem_options,
       .program = "tern-peer-oshmem",
-      .install = OPENMPI_MISSING,
-      .find = mpi_find,
+      .find = compare_peer_find,
       .run = oshmem_run },
     { .name = "UCX",
       .link = "ucx",

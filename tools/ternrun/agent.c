@@ -4,6 +4,7 @@
  * answered; if that never happens, the last line of it is reported as the reason. Agents run in their own process
  * groups, so that control-C reaches only ternrun, and the kernel kills them when ternrun dies.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,9 +15,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "hosts.h"
 
 #define MOST_WORDS 64
+#define STATUS_NS NS_PER_SECOND /* maximum time between the end of a channel and the end of its agent */
+#define QUOTE_BYTES 60
 
 /* The command for a host. The words point into a copy of config->agent that is split at its blanks. */
 struct command {
@@ -58,31 +62,23 @@ static void quote_path(const char *path, char *out)
     memcpy(out, "'", 2);
 }
 
-/* Build the command for a host. words is a copy of the agent's command and is split in place. Returns false after
- * printing a message. */
-static bool build_command(char *words, const struct run_host *host, struct command *command)
+/* Build the command for a host. words is a copy of the agent's command and is split in place. Returns false if the
+ * agent's command is too long. */
+static bool build_command(const struct run_caller *caller, const struct run_host *host, char *words,
+                          struct command *command)
 {
-    char    path[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    char   *rest = NULL;
-    int     count = 0;
+    char *rest = NULL;
+    int   count = 0;
 
-    if (len < 0) {
-        run_say("cannot find out where ternrun is: %s", strerror(errno));
-        return false;
-    }
-    path[len] = '\0';
     for (char *word = strtok_r(words, " \t", &rest); word != NULL; word = strtok_r(NULL, " \t", &rest)) {
-        if (count == MOST_WORDS) {
-            run_say("--agent has more than %d words; write a script", MOST_WORDS);
+        if (count == MOST_WORDS)
             return false;
-        }
         command->word[count++] = word;
     }
     if (uses_shell(command->word[0]))
-        quote_path(path, command->ternrun);
+        quote_path(caller->ternrun, command->ternrun);
     else
-        strcpy(command->ternrun, path);
+        snprintf(command->ternrun, sizeof(command->ternrun), "%s", caller->ternrun);
     command->word[count++] = host->name;
     command->word[count++] = command->ternrun;
     command->word[count++] = "--node";
@@ -111,7 +107,7 @@ static bool std_fds_open(struct std_fds *std_fds)
 }
 
 /* Exec the agent, or report why that failed and exit. */
-__attribute__((noreturn)) static void child_run(const struct run_job *job, struct command *command,
+__attribute__((noreturn)) static void child_run(const struct run_caller *caller, struct command *command,
                                                 const struct std_fds *std_fds, int report_fd, pid_t launcher)
 {
     int error;
@@ -122,7 +118,7 @@ __attribute__((noreturn)) static void child_run(const struct run_job *job, struc
         _exit(EXIT_TROUBLE); /* ternrun died before the prctl call */
     for (int i = 0; i < 3; i++)
         dup2(std_fds->child[i], i);
-    run_process_restore(&job->process);
+    run_process_restore(caller->process);
     execvp(command->word[0], command->word);
     error = errno;
     while (write(report_fd, &error, sizeof(error)) < 0 && errno == EINTR)
@@ -145,7 +141,7 @@ static int child_started(pid_t pid, int report_fd)
     return error;
 }
 
-static int start(struct run_job *job, struct run_host *host, struct command *command)
+static int start(const struct run_caller *caller, struct run_host *host, struct command *command)
 {
     struct std_fds std_fds = { { -1, -1, -1 }, { -1, -1, -1 } };
     int            report_fd[2] = { -1, -1 }, error = 0;
@@ -154,7 +150,7 @@ static int start(struct run_job *job, struct run_host *host, struct command *com
     if (std_fds_open(&std_fds) && pipe2(report_fd, O_CLOEXEC) == 0)
         pid = fork();
     if (pid == 0)
-        child_run(job, command, &std_fds, report_fd[1], launcher);
+        child_run(caller, command, &std_fds, report_fd[1], launcher);
     if (pid < 0)
         error = errno;
     std_fds_close(std_fds.child);
@@ -175,43 +171,52 @@ static int start(struct run_job *job, struct run_host *host, struct command *com
     return 0;
 }
 
-bool run_agent_start(struct run_job *job, struct run_host *host, int *status)
+bool run_agent_find_self(char *path, size_t size)
+{
+    ssize_t len = readlink("/proc/self/exe", path, size - 1);
+
+    path[len > 0 ? len : 0] = '\0';
+    return len > 0;
+}
+
+int run_agent_start(const struct run_caller *caller, struct run_host *host, char *why, size_t size)
 {
     struct command command;
-    char          *words = strdup(job->config->agent);
+    char          *words = strdup(caller->agent);
     int            error;
 
-    *status = EXIT_TROUBLE;
-    if (words == NULL)
-        run_say("no memory to call host %s", host->name);
-    if (words == NULL || !build_command(words, host, &command)) {
+    if (words == NULL || !build_command(caller, host, words, &command)) {
+        if (words == NULL)
+            snprintf(why, size, "no memory to call host %s", host->name);
+        else
+            snprintf(why, size, "--agent has more than %d words; write a script", MOST_WORDS);
         free(words);
-        return false;
+        return EXIT_TROUBLE;
     }
-    error = start(job, host, &command);
+    error = start(caller, host, &command);
     if (error != 0)
-        run_say("cannot start the agent '%.200s' for host %.100s: %s", command.word[0], host->name, strerror(error));
-    if (error == ENOENT || error == EACCES)
-        *status = error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+        snprintf(why, size, "cannot start the agent '%.200s' for host %.100s: %s", command.word[0], host->name,
+                 strerror(error));
     free(words);
-    return error == 0;
+    if (error == ENOENT || error == EACCES)
+        return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+    return error != 0 ? EXIT_TROUBLE : 0;
 }
 
 /* Handle a complete line of the agent's standard error. */
-static void line_end(struct run_job *job, struct run_host *host)
+static void line_end(struct run_host *host, run_agent_line *handle, void *arg)
 {
     if (host->line_len > 0 && host->line[host->line_len - 1] == '\r')
         host->line_len--;
     host->line[host->line_len] = '\0';
     if (host->line_len > 0) {
         memcpy(host->last, host->line, host->line_len + 1);
-        if (host->state != HOST_CALLED || job->config->verbose)
-            run_say("host %s: %s", host->name, host->line);
+        handle(arg, host);
     }
     host->line_len = 0;
 }
 
-void run_agent_listen(struct run_job *job, struct run_host *host)
+void run_agent_listen(struct run_host *host, run_agent_line *handle, void *arg)
 {
     char    text[4096];
     ssize_t got;
@@ -221,28 +226,57 @@ void run_agent_listen(struct run_job *job, struct run_host *host)
     while ((got = read(host->err, text, sizeof(text))) > 0)
         for (ssize_t i = 0; i < got; i++) {
             if (text[i] == '\n')
-                line_end(job, host);
+                line_end(host, handle, arg);
             else if (host->line_len < sizeof(host->line) - 1)
                 host->line[host->line_len++] = text[i];
         }
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    line_end(job, host);
+    line_end(host, handle, arg);
     close(host->err);
     host->err = -1;
 }
 
-void run_agent_text(const struct run_job *job, const struct run_host *host, char *text, size_t size)
+bool run_agent_lost(struct run_host *host)
 {
-    int         name_len = (int)strcspn(job->config->agent, " \t");
-    const char *name = job->config->agent, *between = *host->last != '\0' ? ": " : "";
+    if (host->channel.state == TERN_FRAME_IO_UP && host->agent != 0)
+        return false;
+    /* The channel is closed, or the agent is gone while another process keeps the channel open. The exit status of the
+     * agent explains more than a closed channel, so it is awaited for STATUS_NS. */
+    if (host->channel.state == TERN_FRAME_IO_CLOSED && host->agent != 0 && host->lost_at == 0)
+        host->lost_at = tern_base_now() + STATUS_NS;
+    return host->channel.state == TERN_FRAME_IO_FOREIGN || host->agent == 0 || tern_base_now() >= host->lost_at;
+}
 
+/* Copy the first line of foreign data that a host sent, with unprintable bytes replaced. */
+static void quote_data(const struct run_host *host, char *text, size_t size)
+{
+    const struct tern_frame_io_buffer *got = &host->channel.get;
+    size_t                             len = 0;
+
+    for (; len < size - 1 && len < got->len && got->data[got->from + len] != '\n'; len++) {
+        unsigned char byte = got->data[got->from + len];
+        text[len] = isprint(byte) ? (char)byte : '?';
+    }
+    text[len] = '\0';
+}
+
+enum run_loss run_agent_loss(const char *agent, const struct run_host *host, char *text, size_t size)
+{
+    int         name_len = (int)strcspn(agent, " \t");
+    const char *between = *host->last != '\0' ? ": " : "";
+
+    if (host->channel.state == TERN_FRAME_IO_FOREIGN) {
+        quote_data(host, text, size < QUOTE_BYTES ? size : QUOTE_BYTES);
+        return RUN_LOSS_FOREIGN;
+    }
     if (host->agent != 0)
-        snprintf(text, size, "%.*s closed its end%s%s", name_len, name, between, host->last);
+        snprintf(text, size, "%.*s closed its end%s%s", name_len, agent, between, host->last);
     else if (WIFSIGNALED(host->ended))
-        snprintf(text, size, "%.*s was killed by signal %d%s%s", name_len, name, WTERMSIG(host->ended), between,
+        snprintf(text, size, "%.*s was killed by signal %d%s%s", name_len, agent, WTERMSIG(host->ended), between,
                  host->last);
     else
-        snprintf(text, size, "%.*s ended with status %d%s%s", name_len, name, WEXITSTATUS(host->ended), between,
+        snprintf(text, size, "%.*s ended with status %d%s%s", name_len, agent, WEXITSTATUS(host->ended), between,
                  host->last);
+    return RUN_LOSS_CLOSED;
 }

@@ -11,9 +11,14 @@
 
 #define STEP_NS (20 * NS_PER_MS) /* starting many ranks takes time: handle events at least this often */
 
+#define LEAST_RANKS 32 /* that are worth starters */
+
 static size_t here_files(const struct run_config *config)
 {
-    return 2 * (size_t)config->ranks; /* a pipe for each output file of each rank */
+    /* A pipe for each output file of each rank, and the files of ranks that are being started; for each host behind
+     * this node, the pipes of its channel, and standard error. */
+    return 2 * (size_t)config->ranks + (config->ranks < LEAST_RANKS ? 0 : RUN_STARTER_FILES) +
+           3 * (size_t)config->branches;
 }
 
 /* Report a failure: to the user, or on a node to the head, which reports it once for all nodes. Returns false. */
@@ -44,9 +49,31 @@ static void describe(const struct run_job *job)
     tern_boot_text(boot, sizeof(boot), job->first, &job->given);
     run_say("host %s: %s", job->host, run_bind_summary(job->plan));
     run_say("when a rank fails: %s", config->on_failure == TERN_ON_FAILURE_ABORT ? "abort" : "return");
-    for (int i = 0; i < config->extras; i++)
-        run_say("environment: %s", config->extra[i]);
+    for (char **extra = config->extra; extra != NULL && *extra != NULL; extra++)
+        run_say("environment: %s", *extra);
     run_say("environment of rank %d: TERN_BOOT=%s", job->first, boot);
+}
+
+/* Return the value of a variable in the environment of the ranks, or NULL. */
+static const char *rank_variable(const struct run_config *config, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (char **at = config->environment != NULL ? config->environment : environ; *at != NULL; at++)
+        if (strncmp(*at, name, len) == 0 && (*at)[len] == '=')
+            return *at + len + 1;
+    return NULL;
+}
+
+static void show_binding(const struct run_job *job)
+{
+    const char *threads = rank_variable(job->config, "OMP_NUM_THREADS");
+    char        text[640];
+
+    for (int r = 0; r < job->config->ranks; r++) {
+        run_bind_show(job->plan, r, threads, text, sizeof(text));
+        run_say("rank %d: %s", job->first + r, text);
+    }
 }
 
 static bool here_open(struct run_job *job)
@@ -63,6 +90,8 @@ static bool here_open(struct run_job *job)
         return false;
     if (job->config->verbose)
         describe(job);
+    if (job->config->show_binding)
+        show_binding(job);
     return true;
 }
 
@@ -71,7 +100,9 @@ static void here_start(struct run_job *job)
     int64_t stepped = tern_base_now();
     int     status;
 
-    for (int r = 0; r < job->config->ranks && job->phase == PHASE_RUN; r++) {
+    int direct = job->config->ranks < LEAST_RANKS || job->fore.rank >= 0 ? job->config->ranks : 1;
+
+    for (int r = 0; r < direct && job->phase == PHASE_RUN; r++) {
         if (!run_launch(job, r, &status))
             run_job_end(job, SIGTERM, status);
         if (tern_base_now() - stepped > STEP_NS) {
@@ -79,6 +110,8 @@ static void here_start(struct run_job *job)
             stepped = tern_base_now();
         }
     }
+    if (direct < job->config->ranks && job->phase == PHASE_RUN)
+        run_starters(job, direct);
     if (job->up != NULL)
         run_up_serve(job); /* frames behind the start order are already read: poll does not report them */
 }
@@ -91,14 +124,14 @@ static size_t here_poll(struct run_job *job, struct pollfd *fds)
 static void here_serve(struct run_job *job)
 {
     run_ends_collect(job);
+    run_fore_check(job);
     if (job->up != NULL)
         run_up_serve(job);
 }
 
 static int64_t here_deadline(const struct run_job *job)
 {
-    (void)job;
-    return NEVER;
+    return run_branch_deadline(job->up);
 }
 
 static void here_abandon(struct run_job *job)

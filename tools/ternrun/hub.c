@@ -1,10 +1,13 @@
 /* hub.c: the crew of a job whose ranks run on several hosts.
  *
- * The head starts the agents of all hosts at the same time, and starts no rank before all hosts have answered. From
- * then on the head is the hub: it receives the frames of each host, keeps count of the ranks, and forwards changes to
- * the other hosts in the order in which they arrived.
+ * The head starts the agents of all hosts at the same time, or those of the first hosts of the tree (tree.c), and
+ * starts no rank before all hosts have answered. From then on the head is the hub: it receives the frames of each host,
+ * keeps count of the ranks, and forwards changes to the other hosts in the order in which they arrived. Hosts that
+ * another host calls have the same states here as those that the head calls. Only the frames take another way: those
+ * for one host follow a frame HOST, and those for all hosts are passed on by the hosts themselves.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -17,9 +20,11 @@
 #include "hosts.h"
 
 #define RETRY_NS (500 * NS_PER_MS) /* between checks whether ternrun is in the foreground again */
+#define FLUSH_NS NS_PER_SECOND
 #define INPUT_CHUNK 16384
 
 struct run_hub {
+    char                    ternrun[PATH_MAX];
     bool                    is_started; /* the start order was sent to the hosts */
     bool                    is_read;    /* standard input is at end of file */
     size_t                  input;      /* credit: input bytes that the host of rank 0 can take */
@@ -29,18 +34,47 @@ struct run_hub {
 
 /* ---- sending to hosts ---- */
 
+void run_host_send(struct run_host *host, const struct tern_frame *frame)
+{
+    struct tern_frame_io *channel = &host->way->channel;
+
+    if (host->way->end > host->way->index + 1) /* otherwise no other host gets the frame */
+        tern_boot_frame_io_send(channel,
+                                &(struct tern_frame){ .kind = TERN_FRAME_HOST, .value = (uint32_t)host->index });
+    tern_boot_frame_io_send(channel, frame);
+}
+
 void run_host_tell(struct run_host *host, const struct tern_frame *frame)
 {
     if (host->state == HOST_RUNS)
-        tern_boot_frame_io_send(&host->channel, frame);
+        run_host_send(host, frame);
+}
+
+void run_hub_forward(struct run_job *job, const struct run_host *from, const struct tern_frame *frame)
+{
+    for (int i = 0; i < job->config->hosts; i = job->config->host[i].end) {
+        struct run_host *host = &job->config->host[i];
+
+        if (host->state == HOST_RUNS && (host != from || host->end > host->index + 1))
+            tern_boot_frame_io_send(&host->channel, frame);
+    }
 }
 
 void run_hub_tell_all(struct run_job *job, uint32_t kind, int rank, uint32_t value)
 {
-    struct tern_frame frame = { .kind = kind, .rank = (uint32_t)rank, .value = value };
+    run_hub_forward(job, NULL, &(struct tern_frame){ .kind = kind, .rank = (uint32_t)rank, .value = value });
+}
 
-    for (int i = 0; i < job->config->hosts; i++)
-        run_host_tell(&job->config->host[i], &frame);
+void run_hub_trace(struct run_job *job, int rank)
+{
+    struct tern_frame frame = { .kind = TERN_FRAME_TRACE, .rank = (uint32_t)rank };
+
+    for (int i = 0; i < job->config->hosts; i++) {
+        struct run_host *host = &job->config->host[i];
+
+        if (rank >= host->first && rank < host->first + host->ranks)
+            run_host_tell(host, &frame);
+    }
 }
 
 void run_host_close(struct run_host *host, enum run_host_state state)
@@ -54,8 +88,8 @@ static bool is_extra(const struct run_config *config, const char *variable)
 {
     size_t len = strcspn(variable, "=");
 
-    for (int i = 0; i < config->extras; i++)
-        if (strncmp(config->extra[i], variable, len) == 0 && strchr("=", config->extra[i][len]) != NULL)
+    for (char **extra = config->extra; extra != NULL && *extra != NULL; extra++)
+        if (strncmp(*extra, variable, len) == 0 && (*extra)[len] == '=')
             return true;
     return false;
 }
@@ -83,11 +117,17 @@ static unsigned char *write_order(struct run_job *job, size_t *len)
                                        .on_failure = config->on_failure,
                                        .binding = (int)config->binding,
                                        .cpu_list = config->cpu_list,
+                                       .cores_per_rank = config->cores_per_rank,
+                                       .show_binding = config->show_binding,
                                        .grace = config->grace,
                                        .verbose = config->verbose,
                                        .terminals = job->terminals,
                                        .window = job->window,
-                                       .program = config->program };
+                                       .prefix = config->prefix,
+                                       .tool = config->tool,
+                                       .tool_ranks = config->tool_ranks,
+                                       .program = config->program,
+                                       .programs = config->programs };
     int                     *count = calloc((size_t)config->hosts, sizeof(*count));
     char                    *directory = getcwd(NULL, 0);
     unsigned char           *bytes = NULL;
@@ -122,15 +162,48 @@ static void start_all(struct run_job *job)
         return;
     }
     for (int i = 0; i < job->config->hosts; i++) {
-        job->config->host[i].state = HOST_RUNS;
-        run_host_tell(&job->config->host[i],
-                      &(struct tern_frame){
-                          .kind = TERN_FRAME_START, .value = (uint32_t)i, .len = (uint32_t)len, .body = bytes });
+        struct run_host *host = &job->config->host[i];
+
+        host->state = HOST_RUNS;
+        if (host->way == host) /* it passes the order on to the hosts behind it */
+            tern_boot_frame_io_send(&host->channel, &(struct tern_frame){ .kind = TERN_FRAME_START,
+                                                                          .value = (uint32_t)i,
+                                                                          .len = (uint32_t)len,
+                                                                          .body = bytes });
     }
     free(bytes);
     for (int r = 0; r < job->config->ranks; r++)
         job->rank[r] = (struct run_rank){ .runs = true, .start = tern_base_now() };
     job->started = job->running = job->config->ranks;
+}
+
+void run_hub_branch(struct run_job *job, struct run_host *host)
+{
+    struct run_branch_order order = { .node = host->index,
+                                      .end = host->end,
+                                      .fanout = job->config->fanout,
+                                      .agent = job->config->agent,
+                                      .ternrun = job->hub->ternrun };
+    size_t                  len, count = (size_t)(host->end - host->index - 1);
+    unsigned char          *bytes = NULL;
+
+    order.name = calloc(count + 1, sizeof(*order.name));
+    for (size_t i = 0; i < count && order.name != NULL; i++) {
+        order.name[i] = host[1 + i].name;
+        if (job->config->verbose && host[1 + i].parent == host->index)
+            run_say("host %s: ranks %d to %d, called by host %s", host[1 + i].name, host[1 + i].first,
+                    host[1 + i].first + host[1 + i].ranks - 1, host->name);
+    }
+    if (order.name != NULL)
+        bytes = run_branch_encode(&order, &len);
+    if (bytes != NULL && len <= TERN_FRAME_BODY_START) {
+        run_host_send(host, &(struct tern_frame){ .kind = TERN_FRAME_BRANCH, .len = (uint32_t)len, .body = bytes });
+    } else {
+        run_say("no memory for the hosts behind host %s", host->name);
+        run_job_end(job, SIGTERM, EXIT_TROUBLE);
+    }
+    free(bytes);
+    free(order.name);
 }
 
 bool run_hub_follows(struct run_job *job, const struct tern_frame *frame)
@@ -185,7 +258,11 @@ static void forward_input(struct run_job *job)
 
 static size_t hosts_files(const struct run_config *config)
 {
-    return 3 * (size_t)config->hosts; /* the two pipes of each channel, and standard error */
+    size_t called = 0;
+
+    for (int i = 0; i < config->hosts; i = config->host[i].end)
+        called++;
+    return 3 * called; /* the two pipes of each channel, and standard error */
 }
 
 static bool hosts_open(struct run_job *job)
@@ -193,6 +270,10 @@ static bool hosts_open(struct run_job *job)
     job->hub = calloc(1, sizeof(*job->hub) + (size_t)job->config->ranks * sizeof(job->hub->state[0]));
     if (job->hub == NULL) {
         run_say("no memory for %d hosts", job->config->hosts);
+        return false;
+    }
+    if (!run_agent_find_self(job->hub->ternrun, sizeof(job->hub->ternrun))) {
+        run_say("cannot find out where ternrun is: %s", strerror(errno));
         return false;
     }
     job->hub->input = INPUT_BYTES;
@@ -206,12 +287,16 @@ static bool hosts_open(struct run_job *job)
 
 static void hosts_start(struct run_job *job)
 {
-    int status;
+    struct run_caller caller = { job->config->agent, job->hub->ternrun, &job->process };
+    char              why[600];
+    int               status;
 
-    for (int i = 0; i < job->config->hosts && job->phase == PHASE_RUN; i++) {
+    for (int i = 0; i < job->config->hosts && job->phase == PHASE_RUN; i = job->config->host[i].end) {
         struct run_host *host = &job->config->host[i];
 
-        if (!run_agent_start(job, host, &status)) {
+        status = run_agent_start(&caller, host, why, sizeof(why));
+        if (status != 0) {
+            run_say("%s", why);
             run_job_end(job, SIGTERM, status);
             host->state = HOST_GONE;
         } else if (job->config->verbose) {
@@ -293,7 +378,7 @@ static void give_credit(struct run_job *job)
 static void hosts_serve(struct run_job *job)
 {
     reap(job);
-    for (int i = 0; i < job->config->hosts; i++)
+    for (int i = 0; i < job->config->hosts; i = job->config->host[i].end)
         run_host_listen(job, &job->config->host[i]);
     if (!job->hub->is_started && job->phase == PHASE_RUN && all_ready(job))
         start_all(job);
@@ -328,13 +413,14 @@ static bool hosts_any(struct run_job *job)
     return run_leftover_children(is_agent, job, 0);
 }
 
-/* Ask one host to end its ranks. A host that has not started any is closed. The agent of a host that is done or gone
- * gets the signal itself. */
+/* Ask one host, and those behind it, to end their ranks. A host that has not started any is closed. The agent of a host
+ * that is done or gone gets the signal itself. */
 static void end_host(struct run_host *host, int signal)
 {
     if (host->state == HOST_RUNS) {
-        if (host->asked != signal && host->asked != SIGKILL)
-            run_host_tell(host, &(struct tern_frame){ .kind = TERN_FRAME_END, .value = (uint32_t)signal });
+        if (host->way == host && host->asked != signal && host->asked != SIGKILL)
+            tern_boot_frame_io_send(&host->channel,
+                                    &(struct tern_frame){ .kind = TERN_FRAME_END, .value = (uint32_t)signal });
         host->asked = signal;
         return;
     }
@@ -344,10 +430,39 @@ static void end_host(struct run_host *host, int signal)
         kill(-host->agent, signal);
 }
 
+/* Wait until the frames for the hosts are written, for at most FLUSH_NS: ternrun is about to stop. */
+static void flush_hosts(struct run_job *job)
+{
+    int64_t until = tern_base_now() + FLUSH_NS;
+
+    for (int i = 0; i < job->config->hosts; i++) {
+        struct tern_frame_io *channel = &job->config->host[i].channel;
+
+        while (channel->put.len > 0 && channel->state == TERN_FRAME_IO_UP && tern_base_now() < until) {
+            poll(&(struct pollfd){ .fd = channel->out, .events = POLLOUT }, 1, 10);
+            tern_boot_frame_io_flush(channel);
+        }
+    }
+}
+
+/* Pass a signal on to the ranks of all hosts. The frame of SIGWINCH contains the size of the window. */
+static void pass_signal(struct run_job *job, int signal)
+{
+    unsigned char     body[RUN_WINDOW_BYTES];
+    struct tern_frame frame = { .kind = TERN_FRAME_SIGNAL, .value = (uint32_t)signal, .body = body };
+
+    tern_base_put_le(body, job->window.ws_row, 2);
+    tern_base_put_le(body + 2, job->window.ws_col, 2);
+    frame.len = signal == SIGWINCH ? sizeof(body) : 0;
+    run_hub_forward(job, NULL, &frame);
+    if (signal == SIGTSTP)
+        flush_hosts(job);
+}
+
 static void hosts_signal(struct run_job *job, int signal)
 {
-    if (signal == SIGTSTP || signal == SIGCONT) {
-        run_hub_tell_all(job, TERN_FRAME_SIGNAL, 0, (uint32_t)signal);
+    if (run_signals_passes(signal)) {
+        pass_signal(job, signal);
         return;
     }
     for (int i = 0; i < job->config->hosts; i++)

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -102,44 +101,15 @@ static void handle_timeouts(struct run_job *job)
         run_job_kill(job);
 }
 
-/* ---- signals ---- */
-
-static void forward_signal(struct run_job *job, int signal)
-{
-    if (job->phase == PHASE_END || job->phase == PHASE_KILL || job->running == 0) {
-        job->is_hurried = true; /* second signal, or only output is left: end immediately */
-        if (job->running == 0)
-            run_job_end(job, signal, 128 + signal);
-        run_job_kill(job);
-        return;
-    }
-    run_say("received signal %d (%s): passed on to %d ranks, which have %g s to end", signal, strsignal(signal),
-            job->running, job->config->grace);
-    run_job_end(job, signal, 128 + signal);
-}
-
-static void serve_signals(struct run_job *job)
-{
-    struct signalfd_siginfo info;
-
-    while (read(job->process.signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        switch (info.ssi_signo) {
-        case SIGCHLD: break; /* ended processes are collected in any case */
-        case SIGTSTP:
-            job->crew->signal(job, SIGTSTP);
-            raise(SIGSTOP);
-            break;
-        case SIGCONT: job->crew->signal(job, SIGCONT); break;
-        default: forward_signal(job, (int)info.ssi_signo); break;
-        }
-    }
-}
+/* ---- events ---- */
 
 /* Handle a failure of standard output: the reader has gone, or a disk is full. */
 static void handle_broken_output(struct run_job *job)
 {
     const struct run_sink *out = job->output.out;
 
+    if (job->output.record.is_lossy && job->status == 0)
+        job->status = EXIT_TROUBLE;
     if (out == NULL || !out->is_broken || job->is_torn)
         return;
     job->is_torn = true;
@@ -156,7 +126,7 @@ static void handle_broken_output(struct run_job *job)
 
 static int poll_time(const struct run_job *job)
 {
-    int64_t now = tern_base_now(), next = job->timeout_at, at[4];
+    int64_t now = tern_base_now(), next = job->timeout_at, at[5];
 
     if (job->running == 0 && job->started > 0)
         next = now + TICK_NS;
@@ -164,7 +134,8 @@ static int poll_time(const struct run_job *job)
     at[1] = run_output_deadline(&job->output);
     at[2] = run_input_deadline(&job->input);
     at[3] = job->crew->deadline(job);
-    for (int i = 0; i < 4; i++)
+    at[4] = run_trace_deadline(job);
+    for (int i = 0; i < 5; i++)
         next = at[i] < next ? at[i] : next;
     if (next == NEVER)
         return -1;
@@ -191,9 +162,13 @@ static bool is_over(struct run_job *job)
         job->settle_at = tern_base_now() + SETTLE_NS;
     if (job->is_hurried)
         return true;
-    /* A stream that a process outside the job keeps open is not waited for. */
+    if (job->trace.runs)
+        return false;
+    if (run_output_is_moving(&job->output))
+        job->settle_at = tern_base_now() + SETTLE_NS;
     if (!run_output_at_end(&job->output) && tern_base_now() < job->settle_at)
         return false;
+    run_output_end(&job->output); /* a stream that a process outside the job keeps open is not waited for */
     return run_output_flushed(&job->output);
 }
 
@@ -206,40 +181,30 @@ void run_job_step(struct run_job *job, int ms)
     count += run_input_poll(&job->input, fds + count);
     count += run_output_poll(&job->output, fds + count);
     count += job->crew->poll(job, fds + count);
+    count += run_trace_poll(job, fds + count);
     poll(fds, count, ms);
-    serve_signals(job);
+    run_signals_serve(job);
     run_input_serve(&job->input);
     run_output_serve(&job->output);
     job->crew->serve(job); /* last: it returns credit for what was consumed above */
+    run_trace_serve(job);
     handle_broken_output(job);
     handle_timeouts(job);
 }
 
 /* ---- setting up and tearing down ---- */
 
-/* Find out which standard files of the ranks are to be terminals: the same as ternrun's, or on a node those of the
- * head. */
-static void detect_terminals(struct run_job *job)
-{
-    if (job->up != NULL) {
-        job->terminals = job->up->order.terminals;
-        job->window = job->up->order.window;
-        return;
-    }
-    for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++)
-        if (isatty(fd)) {
-            job->terminals |= 1u << fd;
-            ioctl(fd, TIOCGWINSZ, &job->window);
-        }
-}
-
 static bool set_up(struct run_job *job, struct run_up *up)
 {
     const struct run_config *config = job->config;
     size_t                   files = job->crew->files(config) + OTHER_FILES;
+    bool                     records = config->record != NULL;
 
     job->up = up;
-    if (!run_process_start(&job->process, files))
+    if (up != NULL)
+        job->process = up->process;
+    files += records ? 2 * (size_t)config->ranks : 0;
+    if (up != NULL ? !run_process_files(files) : !run_process_start(&job->process, files))
         return false;
     job->rank = calloc((size_t)config->ranks, sizeof(job->rank[0]));
     job->fds = calloc(files, sizeof(job->fds[0]));
@@ -247,18 +212,24 @@ static bool set_up(struct run_job *job, struct run_up *up)
         run_say("cannot set up the job: %s", strerror(errno));
         return false;
     }
-    detect_terminals(job);
+    if (records && !run_record_start(&job->output.record, config->record, config->ranks))
+        return false;
+    run_signals_detect_terminals(job);
+    run_fore_start(job);
     job->input.is_fed = up != NULL;
     return job->crew->open(job);
 }
 
 static void tear_down(struct run_job *job)
 {
+    run_fore_take_back(job);
+    run_trace_end(job);
     job->crew->close(job);
     run_output_free(&job->output);
     if (job->input.to >= 0)
         close(job->input.to);
-    close(job->process.signals);
+    if (job->up == NULL)
+        close(job->process.signals);
     free(job->rank);
     free(job->fds);
 }

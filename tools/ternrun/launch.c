@@ -1,4 +1,5 @@
-/* launch.c: starts one rank, from fork to exec.
+/* launch.c: starts one rank, from fork to exec. The ranks of a large job are started by starters (starter.c), with the
+ * functions of this file.
  *
  * The child creates its own process group, so that all processes that the rank starts can be found and ended, and asks
  * the kernel to kill it when ternrun dies. If the child cannot exec the program, it reports the reason through a pipe
@@ -20,25 +21,13 @@
 #include "base/clock.h"
 #include "hosts.h"
 
-/* The descriptors that the child and ternrun hold of the three standard files; -1: inherited. */
-struct std_fds {
-    int child[3], mine[3];
-};
-
-/* The step at which the child failed. */
-enum step { STEP_NONE, STEP_BIND, STEP_FILES, STEP_EXEC };
-
-struct failure {
-    int step, error;
-};
-
 static void close_if(int fd)
 {
     if (fd >= 0)
         close(fd);
 }
 
-static void std_fds_close(const int fd[3])
+void run_launch_close(const int fd[3])
 {
     for (int i = 0; i < 3; i++)
         close_if(fd[i]);
@@ -79,36 +68,46 @@ static bool open_pipe(int *read_end, int *write_end)
     return true;
 }
 
-static bool open_output(const struct run_job *job, int which, struct std_fds *std_fds)
+static bool open_output(const struct run_job *job, int rank, int which, struct run_files *files)
 {
-    if (job->config->ranks == 1 && !job->config->label && job->up == NULL)
-        return true; /* the output of a single rank needs no merging */
+    if ((job->config->ranks == 1 && !job->config->label && job->config->record == NULL && job->up == NULL) ||
+        run_fore_is(job, rank))
+        return true; /* the output of a single rank needs no merging, and the rank that has the terminal uses it */
     if (!((job->terminals & 1u << which) != 0 &&
-          open_terminal(&job->window, &std_fds->mine[which], &std_fds->child[which])) &&
-        !open_pipe(&std_fds->mine[which], &std_fds->child[which]))
+          open_terminal(&job->window, &files->mine[which], &files->child[which])) &&
+        !open_pipe(&files->mine[which], &files->child[which]))
         return false;
-    return fcntl(std_fds->mine[which], F_SETFL, O_NONBLOCK) == 0;
+    return fcntl(files->mine[which], F_SETFL, O_NONBLOCK) == 0;
 }
 
-static bool open_input(const struct run_job *job, int rank, struct std_fds *std_fds)
+static bool open_input(const struct run_job *job, int rank, struct run_files *files)
 {
-    if (job->first + rank > 0) {
-        std_fds->child[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
-        return std_fds->child[0] >= 0;
+    if (run_fore_is(job, rank))
+        return true;
+    if (job->first + rank > 0 || job->fore.rank >= 0) {
+        files->child[0] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        return files->child[0] >= 0;
     }
     if (job->up == NULL && !isatty(STDIN_FILENO))
         return true;
-    return open_pipe(&std_fds->child[0], &std_fds->mine[0]) && fcntl(std_fds->mine[0], F_SETFL, O_NONBLOCK) == 0;
+    return open_pipe(&files->child[0], &files->mine[0]) && fcntl(files->mine[0], F_SETFL, O_NONBLOCK) == 0;
+}
+
+bool run_launch_open(const struct run_job *job, int rank, struct run_files *files)
+{
+    *files = (struct run_files){ { -1, -1, -1 }, { -1, -1, -1 } };
+    return open_input(job, rank, files) && open_output(job, rank, STDOUT_FILENO, files) &&
+           open_output(job, rank, STDERR_FILENO, files);
 }
 
 /* ---- in the child ---- */
 
-static int child_files(const struct run_job *job, const struct std_fds *std_fds)
+static int child_files(const struct run_job *job, const struct run_files *files)
 {
     for (int i = 0; i < 3; i++)
-        if (std_fds->child[i] >= 0 && dup2(std_fds->child[i], i) < 0)
+        if (files->child[i] >= 0 && dup2(files->child[i], i) < 0)
             return errno;
-    close(job->guard_pipe);
+    close_if(job->guard_pipe);
     run_process_restore(&job->process);
     return 0;
 }
@@ -125,24 +124,43 @@ static bool child_network(const struct run_job *job)
     return setenv("FI_OFI_RXM_BUFFER_SIZE", "8448", 0) == 0 && setenv("FI_OFI_RXM_MSG_RX_SIZE", "256", 0) == 0;
 }
 
+/* Set the number of threads of OpenMP and OpenBLAS to the number of cores of the rank, unless the user has set it.
+ * OpenBLAS takes the number of OpenMP if the user has set that one, as MKL and BLIS always do. */
+static bool child_threads(const struct run_job *job, int rank)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%d", run_bind_threads(job->plan, rank));
+    if (getenv("OMP_NUM_THREADS") == NULL && getenv("GOTO_NUM_THREADS") == NULL &&
+        setenv("OPENBLAS_NUM_THREADS", text, 0) != 0)
+        return false;
+    return setenv("OMP_NUM_THREADS", text, 0) == 0;
+}
+
 static int child_exec(const struct run_job *job, int rank)
 {
-    char boot[TERN_BOOT_TEXT];
+    const struct run_program *program = run_program_of(job->config, job->first + rank);
+    char                    **command = run_wrap_command(job, rank, program->words);
+    char                      boot[TERN_BOOT_TEXT];
+    int                       error;
 
     tern_boot_text(boot, sizeof(boot), job->first + rank, &job->given);
+    if (command == NULL)
+        return ENOMEM;
     if (job->config->environment != NULL)
         environ = job->config->environment;
-    if (setenv("TERN_BOOT", boot, 1) != 0 || !child_network(job))
+    error = run_program_environment(job, rank);
+    if (error != 0)
+        return error;
+    if (setenv("TERN_BOOT", boot, 1) != 0 || !child_network(job) || !child_threads(job, rank))
         return errno;
-    execvp(job->config->program[0], job->config->program);
+    execvp(command[0], command);
     return errno;
 }
 
-/* Exec the program, or report why that failed and exit. */
-__attribute__((noreturn)) static void child_run(const struct run_job *job, int rank, const struct std_fds *std_fds,
-                                                int report_fd, pid_t launcher)
+struct run_failure run_launch_child(const struct run_job *job, int rank, const struct run_files *files, pid_t launcher)
 {
-    struct failure failure = { .step = STEP_BIND };
+    struct run_failure failure = { .step = RUN_STEP_BIND };
 
     setpgid(0, 0);
     /* Stored before the exec, so that the guard knows the group before the program can start anything. */
@@ -151,15 +169,29 @@ __attribute__((noreturn)) static void child_run(const struct run_job *job, int r
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher)
         _exit(EXIT_TROUBLE); /* ternrun died before the prctl call */
+    run_fore_child(job, rank, launcher);
     failure.error = run_bind_apply(job->plan, rank);
     if (failure.error == 0) {
-        failure.step = STEP_FILES;
-        failure.error = child_files(job, std_fds);
+        failure.step = RUN_STEP_FILES;
+        failure.error = child_files(job, files);
     }
     if (failure.error == 0) {
-        failure.step = STEP_EXEC;
+        failure.step = RUN_STEP_DIRECTORY;
+        failure.error = run_program_enter(run_program_of(job->config, job->first + rank));
+    }
+    if (failure.error == 0) {
+        failure.step = RUN_STEP_EXEC;
         failure.error = child_exec(job, rank);
     }
+    return failure;
+}
+
+/* Exec the program, or report why that failed and exit. */
+__attribute__((noreturn)) static void child_run(const struct run_job *job, int rank, const struct run_files *files,
+                                                int report_fd, pid_t launcher)
+{
+    struct run_failure failure = run_launch_child(job, rank, files, launcher);
+
     while (write(report_fd, &failure, sizeof(failure)) < 0 && errno == EINTR)
         ;
     _exit(EXIT_NOT_FOUND);
@@ -183,31 +215,60 @@ __attribute__((format(printf, 3, 4))) static void report(const struct run_job *j
         run_say("%s", text);
 }
 
-/* Report why the rank could not be started. Returns the exit status for that. */
-static int explain(const struct run_job *job, int rank, const struct failure *failure)
+/* Report why there is no process of the rank. */
+static void explain_process(const struct run_job *job, int rank, const struct run_failure *failure)
 {
-    const char *name = job->config->program[0], *text = strerror(failure->error);
-    int         status = EXIT_TROUBLE;
+    if (failure->step == RUN_STEP_STARTER)
+        report(job, EXIT_TROUBLE, "cannot start rank %d: the process that was to start it was killed",
+               job->first + rank);
+    else
+        report(job, EXIT_TROUBLE, "cannot start rank %d of %d: %s; see 'ulimit -n' and 'ulimit -u'", job->first + rank,
+               job->given.ranks, strerror(failure->error));
+}
 
-    if (failure->step == STEP_EXEC)
+/* Report why the process of the rank could not execute the program. Returns the exit status for that. */
+static int explain_exec(const struct run_job *job, int rank, const struct run_failure *failure)
+{
+    const struct run_program *program = run_program_of(job->config, job->first + rank);
+    char                    **command = run_wrap_command(job, rank, program->words);
+    const char               *name = command != NULL ? command[0] : program->words[0];
+    const char               *text = strerror(failure->error);
+    int                       status = EXIT_TROUBLE;
+
+    if (failure->step == RUN_STEP_EXEC)
         status = failure->error == ENOENT || failure->error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-    if (failure->step == STEP_EXEC && failure->error == ENOENT && strchr(name, '/') == NULL)
+    if (failure->step == RUN_STEP_EXEC && failure->error == ENOENT && name != program->words[0])
+        report(job, status, "cannot start '%.200s', which is to run the program: no such command in PATH", name);
+    else if (failure->step == RUN_STEP_EXEC && failure->error == ENOENT && strchr(name, '/') == NULL)
         report(job, status, "cannot start '%.200s': no such program in PATH; write ./%.200s for one in this directory",
                name, name);
-    else if (failure->step == STEP_EXEC)
+    else if (failure->step == RUN_STEP_EXEC)
         report(job, status, "cannot start '%.400s': %s", name, text);
+    else if (failure->step == RUN_STEP_DIRECTORY)
+        report(job, status, "cannot start rank %d in the directory %.300s of --wdir: %s", job->first + rank,
+               program->directory, text);
     else
         report(job, status, "cannot start rank %d: %s: %s", job->first + rank,
-               failure->step == STEP_BIND ? "it cannot be bound to its cpu" : "its standard files cannot be set up",
+               failure->step == RUN_STEP_BIND ? "it cannot be bound to its cpus"
+                                              : "its standard files cannot be set up",
                text);
+    run_wrap_free(command, program->words);
     return status;
+}
+
+int run_launch_explain(const struct run_job *job, int rank, const struct run_failure *failure)
+{
+    if (failure->step > RUN_STEP_FORK)
+        return explain_exec(job, rank, failure);
+    explain_process(job, rank, failure);
+    return EXIT_TROUBLE;
 }
 
 /* Wait until the child has executed the program. Returns false, after a report, if it could not. */
 static bool child_started(struct run_job *job, int rank, pid_t pid, int report_fd, int *status)
 {
-    struct failure failure = { 0 };
-    ssize_t        got;
+    struct run_failure failure = { 0 };
+    ssize_t            got;
 
     do
         got = read(report_fd, &failure, sizeof(failure));
@@ -217,22 +278,23 @@ static bool child_started(struct run_job *job, int rank, pid_t pid, int report_f
     waitpid(pid, NULL, 0);
     atomic_store_explicit(&job->group[rank], 0,
                           memory_order_relaxed); /* relaxed: the guard reads it only after ternrun's death */
-    *status = explain(job, rank, &failure);
+    *status = run_launch_explain(job, rank, &failure);
     return false;
 }
 
-static void rank_started(struct run_job *job, int rank, pid_t pid, const struct std_fds *std_fds)
+void run_launch_started(struct run_job *job, int rank, pid_t pid, const struct run_files *files)
 {
     char cpus[256];
 
     job->rank[rank] = (struct run_rank){ .pid = pid, .runs = true, .is_group = true, .start = tern_base_now() };
-    job->started++;
+    job->started = rank + 1; /* ranks are noticed in their order, and one that could not be started is left out */
     job->running++;
-    if (std_fds->mine[0] >= 0)
-        job->input.to = std_fds->mine[0];
+    run_fore_started(job, rank);
+    if (files->mine[0] >= 0)
+        job->input.to = files->mine[0];
     for (int which = STDOUT_FILENO; which <= STDERR_FILENO; which++)
-        if (std_fds->mine[which] >= 0)
-            run_output_add(&job->output, job->first + rank, which, std_fds->mine[which]);
+        if (files->mine[which] >= 0)
+            run_output_add(&job->output, job->first + rank, which, files->mine[which]);
     if (job->config->verbose) {
         run_bind_text(job->plan, rank, cpus, sizeof(cpus));
         run_say("rank %d: pid %d, %s", job->first + rank, (int)pid, cpus);
@@ -241,28 +303,26 @@ static void rank_started(struct run_job *job, int rank, pid_t pid, const struct 
 
 bool run_launch(struct run_job *job, int rank, int *status)
 {
-    struct std_fds std_fds = { { -1, -1, -1 }, { -1, -1, -1 } };
-    int            report_fd[2] = { -1, -1 };
-    pid_t          launcher = getpid(), pid = -1;
-    bool           started = false;
+    struct run_files files;
+    int              report_fd[2] = { -1, -1 };
+    pid_t            launcher = getpid(), pid = -1;
+    bool             started = false;
 
     *status = EXIT_TROUBLE;
-    if (open_input(job, rank, &std_fds) && open_output(job, STDOUT_FILENO, &std_fds) &&
-        open_output(job, STDERR_FILENO, &std_fds) && pipe2(report_fd, O_CLOEXEC) == 0)
+    if (run_launch_open(job, rank, &files) && pipe2(report_fd, O_CLOEXEC) == 0)
         pid = fork();
     if (pid == 0)
-        child_run(job, rank, &std_fds, report_fd[1], launcher);
+        child_run(job, rank, &files, report_fd[1], launcher);
     if (pid < 0)
-        report(job, EXIT_TROUBLE, "cannot start rank %d of %d: %s; see 'ulimit -n' and 'ulimit -u'", job->first + rank,
-               job->given.ranks, strerror(errno));
+        run_launch_explain(job, rank, &(struct run_failure){ RUN_STEP_FORK, errno });
     close_if(report_fd[1]);
-    std_fds_close(std_fds.child);
+    run_launch_close(files.child);
     if (pid > 0)
         started = child_started(job, rank, pid, report_fd[0], status);
     close_if(report_fd[0]);
     if (started)
-        rank_started(job, rank, pid, &std_fds);
+        run_launch_started(job, rank, pid, &files);
     else
-        std_fds_close(std_fds.mine);
+        run_launch_close(files.mine);
     return started;
 }

@@ -8,13 +8,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "ternrun.h"
+#include "hosts.h"
 
 #define MOST_OWN 64
 
 static pid_t
            own[MOST_OWN]; /* children from before exec, of a shell that became ternrun; they are not ternrun's to end */
 static int owns;
+static bool is_noted;
 
 static FILE *open_children(void)
 {
@@ -23,9 +24,10 @@ static FILE *open_children(void)
 
 void run_leftover_note_own(void)
 {
-    FILE *file = open_children();
+    FILE *file = is_noted ? NULL : open_children();
     int   pid;
 
+    is_noted = true;
     while (file != NULL && owns < MOST_OWN && fscanf(file, "%d", &pid) == 1)
         own[owns++] = pid;
     if (file != NULL)
@@ -34,7 +36,8 @@ void run_leftover_note_own(void)
 
 static bool is_rank(const struct run_job *job, pid_t pid)
 {
-    if (pid == job->guard)
+    if (pid == job->guard || (job->trace.runs && pid == job->trace.pid) || run_branch_owns(job->up, pid) ||
+        job->starters != NULL)
         return true;
     for (int r = 0; r < job->started; r++)
         if (job->rank[r].runs && job->rank[r].pid == pid)
@@ -50,6 +53,15 @@ static bool is_own(pid_t pid)
     return false;
 }
 
+/* Send a signal to a process, or to a process group if pid is negative. A stopped process is continued, so that it can
+ * handle a signal that asks it to end. */
+static void send_signal(pid_t pid, int signal)
+{
+    kill(pid, signal);
+    if (signal != SIGKILL && !run_signals_passes(signal))
+        kill(pid, SIGCONT);
+}
+
 bool run_leftover_children(bool (*is_ours)(const struct run_job *job, pid_t pid), const struct run_job *job, int signal)
 {
     FILE *file = open_children();
@@ -60,7 +72,7 @@ bool run_leftover_children(bool (*is_ours)(const struct run_job *job, pid_t pid)
         if (!is_own(pid) && !is_ours(job, pid)) {
             any = true;
             if (signal != 0)
-                kill(pid, signal);
+                send_signal(pid, signal);
         }
     if (file != NULL)
         fclose(file);
@@ -92,10 +104,8 @@ bool run_leftover_any(struct run_job *job)
 void run_leftover_signal(struct run_job *job, int signal)
 {
     for (int r = 0; r < job->started; r++)
-        if (group_lives(job, r)) {
-            kill(-job->rank[r].pid, signal);
-            if (signal != SIGTSTP && signal != SIGKILL)
-                kill(-job->rank[r].pid, SIGCONT); /* a stopped process would not handle the signal */
-        }
-    run_leftover_children(is_rank, job, signal);
+        if (group_lives(job, r))
+            send_signal(-job->rank[r].pid, signal);
+    if (signal != SIGUSR1 && signal != SIGUSR2 && signal != SIGWINCH) /* these are for the ranks only */
+        run_leftover_children(is_rank, job, signal);
 }

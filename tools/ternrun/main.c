@@ -1,13 +1,12 @@
 /* main.c: the command line of ternrun.
  *
- * Every mistake is reported in one line, with status 2, before anything is started. This file reads the options, puts
- * the variables of -x into the environment, and checks Tern's own options in that environment once, so that the ranks
- * do not all report the same mistake. Other files decide what the options mean for the job.
+ * Every mistake is reported in one line, with status 2, before anything is started. The table of options at the end of
+ * the first part says what the options are; the function of each option is above it. This file also puts the variables
+ * of -x into the environment, and checks Tern's own options in that environment once, so that the ranks do not all
+ * report the same mistake. Other files decide what the options mean for the job.
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,92 +14,48 @@
 
 #include "base/options.h"
 #include "base/parse.h"
+#include "cmdline.h"
 #include "hosts.h"
 
-static const char help[] =
-    "usage: ternrun -n N [options] program [arguments]\n"
-    "       ternrun --hosts a:4,b:4 [options] program [arguments]\n"
-    "\n"
-    "Start ranks of a Tern program, on this machine or on several hosts, and see them to their end.\n"
-    "\n"
-    "  -n, --np N              how many ranks\n"
-    "      --hosts LIST        where: names of hosts with the number of ranks for each, one without\n"
-    "      --agent COMMAND     what starts a command on a host: COMMAND HOST ternrun --node; default ssh\n"
-    "      --bind HOW          core: one rank on each core; none; or a list of cpus such as 0,2,4-7,\n"
-    "                          of which rank i gets the i-th; default: core where there are enough, else none\n"
-    "      --label             put [rank] before each line of output\n"
-    "  -x, --env NAME[=VALUE]  set a variable for the ranks; without a value: check that it is set\n"
-    "      --timeout S         end the job after S seconds, with status 124\n"
-    "      --grace S           seconds between SIGTERM and SIGKILL when the job is ended; default 3\n"
-    "      --on-failure HOW    when a rank fails: abort, end the job; return, let the others go on\n"
-    "      --chaos WHAT        delay, reorder and refuse operations on purpose, to test the program: on, or\n"
-    "                          settings such as seed=7,delay=64,kill=2@1000; without a seed: says which it took\n"
-    "      --verbose           say what is done\n"
-    "      --version           say which version this is\n"
-    "  -h, --help              say this\n"
+static const char help_head[] = "usage: ternrun -n N [options] program [arguments]\n"
+                                "       ternrun --hosts a:4,b:4 [options] program [arguments]\n"
+                                "       ternrun [options] -n N program [arguments] : -n N program [arguments] ...\n"
+                                "\n"
+                                "Start the ranks of a Tern program on this machine or on several hosts, forward their\n"
+                                "input and output, and end the whole job when a rank fails.\n";
+
+static const char help_tail[] =
     "\n"
     "Standard input goes to rank 0. The exit status is that of the first rank that failed.\n";
 
-enum {
-    OPT_BIND = 1000,
-    OPT_LABEL,
-    OPT_TIMEOUT,
-    OPT_GRACE,
-    OPT_ON_FAILURE,
-    OPT_CHAOS,
-    OPT_VERBOSE,
-    OPT_VERSION,
-    OPT_HOSTS,
-    OPT_AGENT,
-    OPT_NODE
-};
+#define MAX_FANOUT 4096
 
 /* Never prompts, and does not wait forever for a host that does not answer. */
 static const char default_agent[] = "ssh -T -o BatchMode=yes -o ConnectTimeout=30";
 
-static const struct option long_options[] = {
-    { "np", required_argument, NULL, 'n' },
-    { "hosts", required_argument, NULL, OPT_HOSTS },
-    { "agent", required_argument, NULL, OPT_AGENT },
-    { "node", no_argument, NULL, OPT_NODE },
-    { "bind", required_argument, NULL, OPT_BIND },
-    { "label", no_argument, NULL, OPT_LABEL },
-    { "env", required_argument, NULL, 'x' },
-    { "timeout", required_argument, NULL, OPT_TIMEOUT },
-    { "grace", required_argument, NULL, OPT_GRACE },
-    { "on-failure", required_argument, NULL, OPT_ON_FAILURE },
-    { "chaos", required_argument, NULL, OPT_CHAOS },
-    { "verbose", no_argument, NULL, OPT_VERBOSE },
-    { "version", no_argument, NULL, OPT_VERSION },
-    { "help", no_argument, NULL, 'h' },
-    { NULL, 0, NULL, 0 },
-};
-
-__attribute__((noreturn, format(printf, 1, 2))) static void usage(const char *format, ...)
-{
-    char    text[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    run_say("%s; see ternrun --help", text);
-    exit(EXIT_USAGE);
-}
-
 /* Print to standard output and exit. A full disk or a closed pipe is a failure. */
-__attribute__((noreturn)) static void print_and_exit(const char *text)
+__attribute__((noreturn)) static void print_and_exit(const char *head, const char *text, const char *tail)
 {
-    exit(fputs(text, stdout) < 0 || fflush(stdout) != 0 ? EXIT_TROUBLE : 0);
+    bool failed = fputs(head, stdout) < 0 || fputs(text, stdout) < 0 || fputs(tail, stdout) < 0;
+
+    exit(failed || fflush(stdout) != 0 ? EXIT_TROUBLE : 0);
 }
 
-static int take_ranks(const char *text)
+/* ---- the options ---- */
+
+/* The program whose options are being read. */
+static struct run_program *current(const struct run_config *config)
+{
+    return &config->program[config->programs - 1];
+}
+
+static void take_ranks(struct run_config *config, const char *text)
 {
     int64_t value;
 
-    if (!tern_base_parse_count(text, &value) || value < 1 || value > TERN_MAX_NODE_RANKS)
-        usage("-n takes a whole number from 1 to %d, not '%.100s'", TERN_MAX_NODE_RANKS, text);
-    return (int)value;
+    if (!tern_base_parse_count(text, &value) || value < 1 || value > TERN_MAX_RANKS)
+        run_usage("-n takes a whole number from 1 to %d, not '%.100s'", TERN_MAX_RANKS, text);
+    current(config)->ranks = (int)value;
 }
 
 static double take_seconds(const char *option, const char *text)
@@ -108,94 +63,335 @@ static double take_seconds(const char *option, const char *text)
     double value;
 
     if (!tern_base_parse_seconds(text, &value) || value < 0 || value > 1e9)
-        usage("%s takes a number of seconds from 0 to 1e9, not '%.100s'", option, text);
+        run_usage("%s takes a number of seconds from 0 to 1e9, not '%.100s'", option, text);
     return value;
 }
 
-/* Set a variable for the ranks in ternrun's own environment, which they inherit. */
-static void take_variable(const char *text)
+/* Return the value of a variable that an earlier -x of the program set; NULL if there is none. */
+static const char *value_of(char *const *variables, const char *name)
 {
-    const char *equals = strchr(text, '=');
+    const char *value = NULL;
+    size_t      len = strlen(name);
+
+    for (; *variables != NULL; variables++)
+        if (strncmp(*variables, name, len) == 0 && (*variables)[len] == '=')
+            value = *variables + len + 1;
+    return value;
+}
+
+/* Add NAME=VALUE to the variables of the program. */
+static void take_variable(struct run_config *config, const char *text)
+{
+    const char *equals = strchr(text, '='), *value = equals != NULL ? equals + 1 : NULL;
     char       *name = equals == NULL ? strdup(text) : strndup(text, (size_t)(equals - text));
+    char      **end = current(config)->variables;
 
     if (name == NULL || *name == '\0')
-        usage("-x takes NAME=VALUE or NAME, not '%.100s'", text);
-    if (strcmp(name, "TERN_BOOT") == 0)
-        usage("-x cannot set TERN_BOOT, which belongs to ternrun");
-    if (equals == NULL && getenv(name) == NULL)
-        usage("-x %.100s: no such variable is set; give it a value with -x NAME=VALUE", name);
-    if (equals != NULL && setenv(name, equals + 1, 1) != 0)
-        usage("-x %.100s: %s", name, strerror(errno));
+        run_usage("-x takes NAME=VALUE or NAME, not '%.100s'", text);
+    if (run_program_owns(name))
+        run_usage("-x cannot set %s, which ternrun sets for each rank", name);
+    if (value == NULL)
+        value = value_of(current(config)->variables, name);
+    if (value == NULL)
+        value = getenv(name);
+    if (value == NULL)
+        run_usage("-x %.100s: no such variable is set; give it a value with -x NAME=VALUE", name);
+    while (*end != NULL)
+        end++;
+    if (asprintf(end, "%s=%s", name, value) < 0)
+        run_usage("-x %.100s: no memory for the variable", name);
     free(name);
+}
+
+static void take_directory(struct run_config *config, const char *text)
+{
+    char *here = getcwd(NULL, 0), *path = NULL;
+
+    if (*text == '\0')
+        run_usage("--wdir takes a directory, and not an empty value");
+    if (*text != '/' && here == NULL)
+        run_usage("--wdir %.100s: the current directory is unknown: %s", text, strerror(errno));
+    if (asprintf(&path, "%s%s%s", *text == '/' ? "" : here, *text == '/' ? "" : "/", text) < 0)
+        run_usage("--wdir %.100s: no memory for the path", text);
+    free((void *)current(config)->directory);
+    current(config)->directory = path;
+    free(here);
 }
 
 static void take_binding(struct run_config *config, const char *text)
 {
-    if (strcmp(text, "core") == 0) {
-        config->binding = BIND_CORE;
-    } else if (strcmp(text, "none") == 0) {
-        config->binding = BIND_NONE;
-    } else if (*text != '\0' && text[strspn(text, "0123456789,-")] == '\0') {
-        config->binding = BIND_LIST;
-        config->cpu_list = text;
-    } else {
-        usage("--bind takes core, none or a list of cpus such as 0,2,4-7, not '%.100s'", text);
+    if (!run_bind_read(config, text))
+        run_usage("--bind takes core, share, l3, numa, socket, none or a list of cpus such as 0,2,4-7, not '%.100s'",
+                  text);
+}
+
+static void take_cores(struct run_config *config, const char *text)
+{
+    int64_t value;
+
+    if (!tern_base_parse_count(text, &value) || value < 1 || value > MAX_CORES_PER_RANK)
+        run_usage("--cores-per-rank takes a whole number from 1 to %d, not '%.100s'", MAX_CORES_PER_RANK, text);
+    config->cores_per_rank = (int)value;
+}
+
+static void take_show_binding(struct run_config *config, const char *text)
+{
+    (void)text;
+    config->show_binding = true;
+}
+
+static void take_hosts(struct run_config *config, const char *text)
+{
+    config->host_list = text;
+}
+
+static void take_local(struct run_config *config, const char *text)
+{
+    (void)text;
+    config->is_local = true;
+}
+
+static void take_agent(struct run_config *config, const char *text)
+{
+    if (text[strspn(text, " \t")] == '\0')
+        run_usage("--agent takes a command, such as ssh, and not an empty value");
+    config->agent = text;
+}
+
+static void take_fanout(struct run_config *config, const char *text)
+{
+    int64_t value;
+
+    if (!tern_base_parse_count(text, &value) || value < 0 || value == 1 || value > MAX_FANOUT)
+        run_usage("--fanout takes a whole number from 2 to %d, or 0 to call all hosts from here, not '%.100s'",
+                  MAX_FANOUT, text);
+    config->fanout = (int)value;
+}
+
+static void take_label(struct run_config *config, const char *text)
+{
+    (void)text;
+    config->label = true;
+}
+
+static void take_output(struct run_config *config, const char *text)
+{
+    if (*text == '\0')
+        run_usage("--output takes a directory, and not an empty value");
+    config->record = text;
+}
+
+static void take_verbose(struct run_config *config, const char *text)
+{
+    (void)text;
+    config->verbose = true;
+}
+
+static void take_timeout(struct run_config *config, const char *text)
+{
+    config->timeout = take_seconds("--timeout", text);
+}
+
+static void take_grace(struct run_config *config, const char *text)
+{
+    config->grace = take_seconds("--grace", text);
+}
+
+static void take_on_failure(struct run_config *config, const char *text)
+{
+    if (strcmp(text, "abort") != 0 && strcmp(text, "return") != 0)
+        run_usage("--on-failure takes abort or return, not '%.100s'", text);
+    config->policy = text;
+}
+
+static void take_chaos(struct run_config *config, const char *text)
+{
+    if (*text == '\0')
+        run_usage("--chaos takes on, or settings as in TERN_CHAOS such as delay=5, and not an empty value");
+    config->chaos = text;
+}
+
+static void take_gdb(struct run_config *config, const char *text)
+{
+    config->gdb = text;
+}
+
+static void take_valgrind(struct run_config *config, const char *text)
+{
+    (void)text;
+    config->valgrind = true;
+}
+
+static void take_prefix(struct run_config *config, const char *text)
+{
+    config->prefix = text;
+}
+
+__attribute__((noreturn)) static void take_node(struct run_config *config, const char *text)
+{
+    (void)config;
+    (void)text;
+    exit(run_node());
+}
+
+__attribute__((noreturn)) static void take_version(struct run_config *config, const char *text)
+{
+    (void)config;
+    (void)text;
+    print_and_exit("ternrun " TERN_VERSION "\n", "", "");
+}
+
+static void take_help(struct run_config *config, const char *text);
+
+static const struct run_option options[] = {
+    { .name = "Ranks and hosts" },
+    { "np", 'n', "N", take_ranks, "Start N ranks. -np N is the same." },
+    { "hosts", 0, "LIST", take_hosts,
+      "Run on these hosts: names with the number of ranks of each, such as a:4,b:4. A host without a number gets one "
+      "rank, or with -n a fair share of the ranks. @FILE stands for the hosts in a file, one on each line: HOST, "
+      "HOST:4 "
+      "or HOST slots=4. The default in a job of Slurm or PBS is the hosts of that job, and this machine otherwise." },
+    { "local", 0, NULL, take_local, "Run on this machine only, even in a job of Slurm or PBS." },
+    { "agent", 0, "COMMAND", take_agent,
+      "Start ternrun on a host with COMMAND HOST ternrun --node. The default is ssh, or srun for the hosts of a Slurm "
+      "job." },
+    { "fanout", 0, "N", take_fanout,
+      "Call at most N hosts from here, which call the others in the same way. 0 calls all hosts from here. The default "
+      "is 32, and 0 with srun." },
+    { "node", 0, NULL, take_node, NULL },
+
+    { .name = "Placement" },
+    { "bind", 0, "HOW", take_binding,
+      "Bind each rank: core, to a core of its own; share, to its fair share of the cores; l3, numa or socket, to whole "
+      "ones of these; none leaves ranks unbound; a list of cpus such as 0,2,4-7 gives rank i the i-th cpu, and 0-3/4-7 "
+      "gives each rank several. The default is core if there are as many ranks as cores, and none otherwise." },
+    { "cores-per-rank", 0, "N", take_cores, "Bind each rank to N cores." },
+    { "show-binding", 0, NULL, take_show_binding, "Print the cpus of each rank, and the reason." },
+
+    { .name = "Environment, input and output" },
+    { "env", 'x', "NAME[=VALUE]", take_variable,
+      "Set a variable for the ranks. Without a value, check that the variable is set. The ranks inherit all others." },
+    { "wdir", 0, "DIR", take_directory, "Start the ranks in this directory." },
+    { "label", 0, NULL, take_label, "Put [rank] before each line of output." },
+    { "output", 0, "DIR", take_output,
+      "Write the output of each rank to the files rank.N.out and rank.N.err in this directory, and with --label also "
+      "to "
+      "the terminal." },
+    { "verbose", 0, NULL, take_verbose, "Print what ternrun does: hosts, processes, cpus, environment and ends." },
+
+    { .name = "The end of the job" },
+    { "timeout", 0, "S", take_timeout, "End the job after S seconds, with status 124." },
+    { "grace", 0, "S", take_grace,
+      "Wait S seconds between SIGTERM and SIGKILL when the job is ended. The default is 3." },
+    { "on-failure", 0, "HOW", take_on_failure,
+      "When a rank fails, abort ends the job, and return lets the other ranks continue. The default is abort." },
+
+    { .name = "Debugging" },
+    { "gdb", 0, "RANKS", take_gdb,
+      "Run these ranks under gdb: all, or a list such as 0,2-3. One rank has the terminal, and several get windows of "
+      "tmux or xterm. Without a terminal, gdb prints backtraces." },
+    { "valgrind", 0, NULL, take_valgrind,
+      "Run each rank under valgrind. Its reports go to valgrind.RANK.log, and errors give status 99." },
+    { "prefix", 0, "COMMAND", take_prefix,
+      "Run each rank under a command such as 'perf record -o perf.%r'. %r is the rank, %n the number of ranks, %h the "
+      "host, and %% a percent sign." },
+
+    { .name = "Testing and information" },
+    { "chaos", 0, "WHAT", take_chaos,
+      "Delay, reorder and refuse operations on purpose, to test the program: on, or settings such as "
+      "seed=7,delay=64,kill=2@1000. Without a seed, ternrun chooses one and prints it." },
+    { "version", 0, NULL, take_version, "Print the version and exit." },
+    { "help", 'h', NULL, take_help, "Print this help and exit." },
+    { .name = NULL },
+};
+
+static void take_help(struct run_config *config, const char *text)
+{
+    char *lines = run_cmdline_help(options);
+
+    (void)config;
+    (void)text;
+    if (lines == NULL)
+        exit(EXIT_TROUBLE);
+    print_and_exit(help_head, lines, help_tail);
+}
+
+/* ---- the job ---- */
+
+/* Begin a program at *words: read its options, and find its end, which is a colon or the end of the command line.
+ * Advances *words, or sets it to NULL at the end. */
+static void read_program(struct run_config *config, char ***words)
+{
+    char **end = run_cmdline_read(config, options, *words);
+
+    if (*end == NULL || strcmp(*end, ":") == 0)
+        run_usage(config->programs == 1 ? "which program? give its name after the options"
+                                        : "which program follows the colon? give its name after its options");
+    current(config)->words = end;
+    while (*end != NULL && strcmp(*end, ":") != 0)
+        end++;
+    *words = *end == NULL ? NULL : end + 1;
+    *end = NULL;
+}
+
+/* Check what belongs to a job of several programs. */
+static void check_programs(const struct run_config *config)
+{
+    for (int i = 0; i < config->programs; i++) {
+        const struct run_program *program = &config->program[i];
+
+        if (program->ranks == 0)
+            run_usage("how many ranks of '%.100s'? in a job of several programs, give -n N for each",
+                      program->words[0]);
+        if (value_of(program->variables, "TERN_ON_FAILURE") != NULL)
+            run_usage("-x cannot set TERN_ON_FAILURE for one of several programs; use --on-failure for the job");
+        if (value_of(program->variables, "TERN_CHAOS") != NULL)
+            run_usage("-x cannot set TERN_CHAOS for one of several programs; use --chaos for the job");
     }
 }
 
-static void take_option(struct run_config *config, int option, const char *text)
+/* Put the variables of -x into ternrun's own environment, which the ranks inherit, if there is only one program. */
+static void set_environment(struct run_config *config)
 {
-    switch (option) {
-    case 'n': config->ranks = take_ranks(text); break;
-    case 'x':
-        take_variable(text);
-        config->extra[config->extras++] = text;
-        break;
-    case OPT_BIND: take_binding(config, text); break;
-    case OPT_HOSTS: config->host_list = text; break;
-    case OPT_AGENT: config->agent = text; break;
-    case OPT_NODE: exit(run_node());
-    case OPT_LABEL: config->label = true; break;
-    case OPT_VERBOSE: config->verbose = true; break;
-    case OPT_TIMEOUT: config->timeout = take_seconds("--timeout", text); break;
-    case OPT_GRACE: config->grace = take_seconds("--grace", text); break;
-    case OPT_ON_FAILURE:
-        if (strcmp(text, "abort") != 0 && strcmp(text, "return") != 0)
-            usage("--on-failure takes abort or return, not '%.100s'", text);
-        setenv("TERN_ON_FAILURE", text, 1);
-        break;
-    case OPT_CHAOS:
-        if (*text == '\0')
-            usage("--chaos takes on, or settings as in TERN_CHAOS such as delay=5, and not an empty value");
-        setenv("TERN_CHAOS", text, 1);
-        break;
-    case OPT_VERSION: print_and_exit("ternrun " TERN_VERSION "\n");
-    case 'h': print_and_exit(help);
-    default: break;
+    if (config->programs == 1) {
+        config->extra = config->program[0].variables;
+        config->program[0].variables = NULL;
+        for (char **extra = config->extra; *extra != NULL; extra++)
+            if (!run_program_set(*extra))
+                run_usage("-x %.100s: %s", *extra, strerror(errno));
     }
+    if (config->policy != NULL && value_of(config->extra, "TERN_ON_FAILURE") != NULL)
+        run_usage("--on-failure and -x TERN_ON_FAILURE contradict each other; give one of them");
+    if (config->chaos != NULL && value_of(config->extra, "TERN_CHAOS") != NULL)
+        run_usage("--chaos and -x TERN_CHAOS contradict each other; give one of them");
+    if (config->policy != NULL)
+        setenv("TERN_ON_FAILURE", config->policy, 1);
+    if (config->chaos != NULL)
+        setenv("TERN_CHAOS", config->chaos, 1);
 }
 
-static void read_command_line(struct run_config *config, int argc, char **argv)
+/* Read the command line. config has space for a program and for a variable at each word. */
+static void read_command_line(struct run_config *config, char **words)
 {
-    int option;
+    char  **variables = config->extra;
+    int64_t ranks = 0;
 
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "+:n:x:h", long_options, NULL)) != -1) {
-        if (option == ':')
-            usage("%s needs a value", argv[optind - 1]);
-        if (option == '?' && optopt != 0 && optopt < OPT_BIND)
-            usage("-%c is no option", optopt);
-        if (option == '?')
-            usage("%.100s is no option, or is given a value that it does not take", argv[optind - 1]);
-        take_option(config, option, optarg);
-    }
-    if (config->host_list == NULL && config->ranks == 0)
-        usage("how many ranks? give -n N, or --hosts");
-    if (config->host_list == NULL && config->agent != NULL)
-        usage("--agent is for --hosts");
-    if (argv[optind] == NULL)
-        usage("which program? give its name after the options");
-    config->program = argv + optind;
+    do {
+        config->program[config->programs++].variables = variables;
+        read_program(config, &words);
+        ranks += current(config)->ranks;
+        while (*variables != NULL)
+            variables++;
+        variables++;
+    } while (words != NULL);
+    if (config->programs > 1)
+        check_programs(config);
+    if (ranks > TERN_MAX_RANKS)
+        run_usage("the programs have %lld ranks together, and a job takes 1 to %d", (long long)ranks, TERN_MAX_RANKS);
+    config->ranks = (int)ranks;
+    if (config->cores_per_rank > 0 && (config->binding == BIND_LIST || config->binding == BIND_SHARE))
+        run_usage("--cores-per-rank cannot be combined with --bind share or a list, which decide how many cores a rank "
+                  "has");
 }
 
 /* Make sure that descriptors 0, 1 and 2 are open, so that no other file gets these numbers. */
@@ -206,19 +402,68 @@ static void open_standard_files(void)
             exit(EXIT_TROUBLE);
 }
 
-/* Read --hosts, if given, and choose the agent. */
+/* Choose the hosts: those of --hosts, or those of the scheduler's job in which ternrun runs. A rank that starts a job
+ * of its own starts it on its own host. */
 static void choose_hosts(struct run_config *config)
 {
-    char why[300];
+    char                why[400];
+    struct host_refusal refusal = { why, sizeof(why) };
 
-    if (config->host_list == NULL)
-        return;
-    if (!run_hosts_read(config->host_list, config->ranks, config, why, sizeof(why)))
-        usage("--hosts %.100s: %s", config->host_list, why);
+    if (config->host_list != NULL && config->is_local)
+        run_usage("--hosts and --local contradict each other");
+    if (config->host_list != NULL && !run_hosts_read(config->host_list, config->ranks, config, why, sizeof(why)))
+        run_usage("--hosts %.100s: %s", config->host_list, why);
+    if (config->host_list == NULL && !config->is_local && getenv("TERN_BOOT") == NULL &&
+        !run_schedule_take(&refusal, config))
+        run_usage("%s", why);
+}
+
+/* Check the number of ranks and the agent, with the hosts chosen. */
+static void check_hosts(struct run_config *config)
+{
+    if (config->ranks == 0)
+        run_usage("how many ranks? give -n N, or --hosts");
+    if (config->host == NULL && config->ranks > TERN_MAX_NODE_RANKS)
+        run_usage("-n asks for %d ranks, and one machine takes 1 to %d without --hosts", config->ranks,
+                  TERN_MAX_NODE_RANKS);
+    if (config->host == NULL && config->agent != NULL)
+        run_usage("--agent is for --hosts");
+    if (config->host == NULL && config->fanout >= 0)
+        run_usage("--fanout is for --hosts");
+    if (config->programs == 1)
+        config->program[0].ranks = config->ranks;
     if (config->agent == NULL)
         config->agent = default_agent;
-    if (config->agent[strspn(config->agent, " \t")] == '\0')
-        usage("--agent takes a command");
+    if (config->fanout < 0)
+        config->fanout = RUN_FANOUT;
+    if (config->host != NULL)
+        run_tree_plan(config);
+}
+
+/* Choose the commands in front of the program. */
+static void choose_wrap(struct run_config *config)
+{
+    char why[600];
+
+    if (!run_debug_choose(config, why, sizeof(why)))
+        run_usage("%s", why);
+    if (config->valgrind)
+        run_say("valgrind's reports go to valgrind.RANK.log");
+}
+
+/* Check Tern's own options: those of one program only, then those of the job, which stay in force. Returns false after
+ * printing a message. */
+static bool check_options(const struct run_config *config)
+{
+    tern_status status = TERN_OK;
+
+    for (int i = 0; i < config->programs && status == TERN_OK; i++)
+        status = tern_base_options_load(config->program[i].variables);
+    if (status == TERN_OK)
+        status = tern_base_options_load(environ);
+    if (status != TERN_OK)
+        run_say("%s", tern_base_detail());
+    return status == TERN_OK;
 }
 
 /* Check Tern's own options, plan the binding, and run the job. Returns the exit status. */
@@ -229,11 +474,7 @@ static int run_it(struct run_config *config)
 
     config->outer_boot = getenv("TERN_BOOT");
     unsetenv("TERN_BOOT");
-    if (tern_base_options_load(environ) != TERN_OK) {
-        run_say("%s", tern_base_detail());
-        return EXIT_USAGE;
-    }
-    if (!run_chaos_prepare(config))
+    if (!check_options(config) || !run_chaos_prepare(config))
         return EXIT_USAGE;
     config->on_failure = tern_opt.on_failure;
     if (config->host != NULL)
@@ -246,19 +487,39 @@ static int run_it(struct run_config *config)
     return status;
 }
 
+static void release(struct run_config *config, char **variables, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(variables[i]);
+    for (int i = 0; i < config->programs; i++)
+        free((void *)config->program[i].directory);
+    run_hosts_free(config);
+    free(config->program);
+    free(variables);
+}
+
 int main(int argc, char **argv)
 {
-    struct run_config config = { .binding = BIND_AUTO, .grace = 3 };
+    struct run_config config = { .binding = BIND_AUTO, .grace = 3, .fanout = -1 };
+    size_t            count = 2 * (size_t)argc + 2;
+    char            **variables = calloc(count, sizeof(*variables));
     int               status;
 
     open_standard_files();
-    config.extra = calloc((size_t)argc, sizeof(config.extra[0]));
-    if (config.extra == NULL)
+    if (argc > 1 && strcmp(argv[1], "--window") == 0)
+        return run_window(argv + 2);
+    if (argc == 3 && strcmp(argv[1], "--pane") == 0)
+        return run_pane(argv[2]);
+    config.program = calloc((size_t)argc + 1, sizeof(*config.program));
+    config.extra = variables;
+    if (config.program == NULL || variables == NULL)
         return EXIT_TROUBLE;
-    read_command_line(&config, argc, argv);
+    read_command_line(&config, argc > 0 ? argv + 1 : argv);
+    set_environment(&config);
     choose_hosts(&config);
+    check_hosts(&config);
+    choose_wrap(&config);
     status = run_it(&config);
-    run_hosts_free(&config);
-    free(config.extra);
+    release(&config, variables, count);
     return status;
 }

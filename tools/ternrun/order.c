@@ -1,9 +1,11 @@
-/* order.c: the start order for the hosts, encoded as bytes.
+/* order.c: the orders for the hosts, encoded as bytes: what to start, which other hosts to call, and which signal to
+ * send.
  *
  * Numbers are little endian, as in the heads of frames. Texts are preceded by their length and followed by a zero byte,
  * so that they can be used in place. Decoding copies the bytes once, checks every length before using it, and never
  * reads past the end, because the sender is not trusted.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +13,9 @@
 
 #define MOST_SECONDS 1e9
 #define NS 1e9
+#define LEAST_PROGRAM 22 /* bytes of a program: its ranks, two texts without letters, and two numbers of texts */
 
-enum flag { FLAG_VERBOSE = 1 };
+enum flag { FLAG_VERBOSE = 1, FLAG_SHOW_BINDING = 2 };
 
 /* ---- encoding ---- */
 
@@ -70,6 +73,16 @@ static void write_texts(struct writer *writer, char *const *text)
         write_text(writer, text[i]);
 }
 
+static void write_program(struct writer *writer, const struct run_program *program)
+{
+    static char *const none[] = { NULL };
+
+    write_number(writer, (uint64_t)program->ranks, 4);
+    write_text(writer, program->directory != NULL ? program->directory : "");
+    write_texts(writer, program->words);
+    write_texts(writer, program->variables != NULL ? program->variables : none);
+}
+
 unsigned char *run_order_encode(const struct run_order *order, size_t *len)
 {
     struct writer writer = { 0 };
@@ -80,15 +93,21 @@ unsigned char *run_order_encode(const struct run_order *order, size_t *len)
         write_number(&writer, (uint64_t)order->count[i], 4);
     write_number(&writer, (uint64_t)order->on_failure, 4);
     write_number(&writer, (uint64_t)order->binding, 4);
+    write_number(&writer, (uint64_t)order->cores_per_rank, 4);
     write_number(&writer, (uint64_t)(order->grace * NS), 8);
-    write_number(&writer, order->verbose ? FLAG_VERBOSE : 0, 4);
+    write_number(&writer, (order->verbose ? FLAG_VERBOSE : 0u) | (order->show_binding ? FLAG_SHOW_BINDING : 0u), 4);
     write_number(&writer, order->terminals, 4);
     write_number(&writer, order->window.ws_row, 2);
     write_number(&writer, order->window.ws_col, 2);
     write_text(&writer, order->cpu_list != NULL ? order->cpu_list : "");
     write_text(&writer, order->directory);
-    write_texts(&writer, order->program);
+    write_text(&writer, order->prefix != NULL ? order->prefix : "");
+    write_text(&writer, order->tool != NULL ? order->tool : "");
+    write_text(&writer, order->tool_ranks != NULL ? order->tool_ranks : "");
     write_texts(&writer, order->environment);
+    write_number(&writer, (uint64_t)order->programs, 4);
+    for (int i = 0; i < order->programs; i++)
+        write_program(&writer, &order->program[i]);
     if (writer.failed) {
         free(writer.data);
         return NULL;
@@ -138,6 +157,15 @@ static char *read_text(struct reader *reader)
     return reader->failed ? NULL : at;
 }
 
+/* Read a command in front of the program, which is empty or correct. */
+static char *read_command(struct reader *reader)
+{
+    char *text = read_text(reader), why[200];
+
+    reader->failed |= text != NULL && *text != '\0' && !run_wrap_check(text, why, sizeof(why));
+    return reader->failed ? NULL : text;
+}
+
 /* Read a list of at least the given number of texts. Returns an allocated list terminated by NULL, or NULL with failed
  * set. */
 static char **read_texts(struct reader *reader, size_t least)
@@ -155,7 +183,7 @@ static char **read_texts(struct reader *reader, size_t least)
 }
 
 /* Read the number of ranks of each host. Returns an allocated list, or NULL with failed set. */
-static int *read_counts(struct reader *reader, int hosts)
+static int *read_counts(struct reader *reader, int hosts, uint64_t *ranks)
 {
     int     *count = reader->failed || hosts < 1 ? NULL : calloc((size_t)hosts, sizeof(*count));
     uint64_t sum = 0;
@@ -170,25 +198,65 @@ static int *read_counts(struct reader *reader, int hosts)
         reader->failed |= count[i] < 1;
     }
     reader->failed |= sum > TERN_MAX_RANKS;
+    *ranks = sum;
     return count;
+}
+
+static void read_program(struct reader *reader, struct run_program *program)
+{
+    program->ranks = (int)read_number(reader, 4, TERN_MAX_RANKS);
+    program->directory = read_text(reader);
+    program->words = read_texts(reader, 1);
+    program->variables = reader->failed ? NULL : read_texts(reader, 0);
+    for (char **variable = program->variables; !reader->failed && *variable != NULL; variable++)
+        reader->failed |= strchr(*variable, '=') == NULL || **variable == '=';
+    reader->failed |= program->ranks < 1;
+}
+
+/* Read the programs, which have the given number of ranks together. A program of an order that is invalid may be
+ * incomplete. */
+static void read_programs(struct reader *reader, struct run_order *order, uint64_t ranks)
+{
+    int      count = (int)read_number(reader, 4, reader->left / LEAST_PROGRAM);
+    uint64_t sum = 0;
+
+    order->program = reader->failed || count < 1 ? NULL : calloc((size_t)count, sizeof(*order->program));
+    if (order->program == NULL) {
+        reader->failed = true;
+        return;
+    }
+    for (; order->programs < count && !reader->failed; order->programs++) {
+        read_program(reader, &order->program[order->programs]);
+        sum += (uint64_t)order->program[order->programs].ranks;
+    }
+    reader->failed |= sum != ranks;
 }
 
 static void read_all(struct reader *reader, struct run_order *order)
 {
+    unsigned flags;
+    uint64_t ranks = 0;
+
     order->job = read_number(reader, 8, UINT64_MAX);
     order->hosts = (int)read_number(reader, 4, TERN_MAX_RANKS);
-    order->count = read_counts(reader, order->hosts);
+    order->count = read_counts(reader, order->hosts, &ranks);
     order->on_failure = (int)read_number(reader, 4, 1);
     order->binding = (int)read_number(reader, 4, BIND_LIST);
+    order->cores_per_rank = (int)read_number(reader, 4, MAX_CORES_PER_RANK);
     order->grace = (double)read_number(reader, 8, (uint64_t)(MOST_SECONDS * NS)) / NS;
-    order->verbose = (read_number(reader, 4, FLAG_VERBOSE) & FLAG_VERBOSE) != 0;
+    flags = (unsigned)read_number(reader, 4, FLAG_VERBOSE | FLAG_SHOW_BINDING);
+    order->verbose = (flags & FLAG_VERBOSE) != 0;
+    order->show_binding = (flags & FLAG_SHOW_BINDING) != 0;
     order->terminals = (unsigned)read_number(reader, 4, 1u << 1 | 1u << 2);
     order->window.ws_row = (unsigned short)read_number(reader, 2, UINT16_MAX);
     order->window.ws_col = (unsigned short)read_number(reader, 2, UINT16_MAX);
     order->cpu_list = read_text(reader);
     order->directory = read_text(reader);
-    order->program = read_texts(reader, 1);
+    order->prefix = read_command(reader);
+    order->tool = read_command(reader);
+    order->tool_ranks = read_text(reader);
     order->environment = read_texts(reader, 0);
+    read_programs(reader, order, ranks);
 }
 
 bool run_order_decode(const unsigned char *bytes, size_t len, struct run_order *order)
@@ -210,10 +278,94 @@ bool run_order_decode(const unsigned char *bytes, size_t len, struct run_order *
 void run_order_free(struct run_order *order)
 {
     free((void *)order->count);
+    for (int i = 0; i < order->programs; i++) {
+        free(order->program[i].words);
+        free(order->program[i].variables);
+    }
     free(order->program);
     free(order->environment);
     free(order->store);
     *order = (struct run_order){ 0 };
+}
+
+/* ---- the hosts behind a node ---- */
+
+unsigned char *run_branch_encode(const struct run_branch_order *order, size_t *len)
+{
+    struct writer writer = { 0 };
+
+    write_number(&writer, (uint64_t)order->node, 4);
+    write_number(&writer, (uint64_t)order->end, 4);
+    write_number(&writer, (uint64_t)order->fanout, 4);
+    write_text(&writer, order->agent);
+    write_text(&writer, order->ternrun);
+    write_texts(&writer, order->name);
+    if (writer.failed) {
+        free(writer.data);
+        return NULL;
+    }
+    *len = writer.len;
+    return writer.data;
+}
+
+/* Return whether the names can be passed to an agent, and whether there are as many as the numbers say. */
+static bool names_fit(const struct run_branch_order *order)
+{
+    int count = 0;
+
+    for (; order->name[count] != NULL; count++)
+        if (*order->name[count] == '\0' || *order->name[count] == '-')
+            return false;
+    return order->node < order->end && count == order->end - order->node - 1 && count > 0;
+}
+
+bool run_branch_decode(const unsigned char *bytes, size_t len, struct run_branch_order *order)
+{
+    struct run_branch_order got = { .store = malloc(len > 0 ? len : 1) };
+    struct reader           reader = { .at = got.store, .left = len, .failed = got.store == NULL };
+
+    if (!reader.failed && len > 0)
+        memcpy(got.store, bytes, len);
+    got.node = (int)read_number(&reader, 4, TERN_MAX_RANKS);
+    got.end = (int)read_number(&reader, 4, TERN_MAX_RANKS);
+    got.fanout = (int)read_number(&reader, 4, TERN_MAX_RANKS);
+    got.agent = read_text(&reader);
+    got.ternrun = read_text(&reader);
+    got.name = read_texts(&reader, 1);
+    if (!reader.failed && reader.left == 0 && got.fanout > 0 && got.agent[strspn(got.agent, " \t")] != '\0' &&
+        strlen(got.ternrun) < PATH_MAX && names_fit(&got)) {
+        *order = got;
+        return true;
+    }
+    run_branch_order_free(&got);
+    return false;
+}
+
+void run_branch_order_free(struct run_branch_order *order)
+{
+    free(order->name);
+    free(order->store);
+    *order = (struct run_branch_order){ 0 };
+}
+
+/* ---- signals ---- */
+
+bool run_signals_passes(int signal)
+{
+    return signal == SIGTSTP || signal == SIGCONT || signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGWINCH;
+}
+
+bool run_order_read_signal(const struct tern_frame *frame, int *signal, struct winsize *window)
+{
+    if (frame->value >= NSIG || !run_signals_passes((int)frame->value) ||
+        frame->len != (frame->value == SIGWINCH ? RUN_WINDOW_BYTES : 0))
+        return false;
+    *signal = (int)frame->value;
+    if (*signal == SIGWINCH) {
+        window->ws_row = (unsigned short)tern_base_get_le(frame->body, 2);
+        window->ws_col = (unsigned short)tern_base_get_le(frame->body + 2, 2);
+    }
+    return true;
 }
 
 /* ---- environments ---- */
@@ -223,7 +375,8 @@ static const char *const staying[] = {
     "HOSTNAME",        "HOST",           "DISPLAY", "XAUTHORITY",
     "SSH_*",           "XDG_*",          "DBUS_*",  "WAYLAND_*",
     "INVOCATION_ID",   "JOURNAL_STREAM", "OLDPWD",  "SYSTEMD_EXEC_PID",
-    "TERM_SESSION_ID", "WINDOWID",       "_",
+    "TERM_SESSION_ID", "WINDOWID",       "_",       "SLURMD_*",
+    "SLURM_NODEID",
 };
 
 bool run_order_stays(const char *variable)

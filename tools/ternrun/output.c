@@ -176,15 +176,20 @@ static bool stream_is_open(const struct run_stream *stream)
 }
 
 /* Account for len bytes that were appended to the buffer. */
-static void stream_grow(struct run_stream *stream, size_t len)
+static void stream_grow(struct run_output *output, struct run_stream *stream, size_t len)
 {
+    output->has_moved = true;
+    if (output->record.file != NULL)
+        run_record_write(&output->record, stream->rank, stream->which, stream->data + stream->len, len);
+    if (output->record.file != NULL && !output->label)
+        return; /* the file is the only destination */
     stream->last = tern_base_now();
     if (stream->len == 0)
         stream->first = stream->last;
     stream->len += len;
 }
 
-static void stream_read(const struct run_output *output, struct run_stream *stream)
+static void stream_read(struct run_output *output, struct run_stream *stream)
 {
     size_t  space = output->up != NULL && stream->credit < LINE_BYTES ? stream->credit : LINE_BYTES - stream->len;
     ssize_t got;
@@ -197,7 +202,7 @@ static void stream_read(const struct run_output *output, struct run_stream *stre
     if (got <= 0) /* end of file; a pseudo-terminal reports it as EIO */
         stream_end(output, stream);
     else
-        stream_grow(stream, (size_t)got);
+        stream_grow(output, stream, (size_t)got);
     if (output->up == NULL)
         return;
     run_up_output(output->up, stream); /* an empty frame means the end */
@@ -289,7 +294,7 @@ bool run_output_feed(struct run_output *output, int64_t rank, int which, const v
         return true;
     }
     memcpy(stream->data + stream->len, data, len);
-    stream_grow(stream, len);
+    stream_grow(output, stream, len);
     stream->credit += len;
     return true;
 }
@@ -346,6 +351,13 @@ void run_output_serve(struct run_output *output)
     sink_flush(&output->sink[1]);
 }
 
+void run_output_resize(const struct run_output *output, const struct winsize *window)
+{
+    for (int i = 0; i < output->streams; i++)
+        if (output->stream[i].fd >= 0)
+            ioctl(output->stream[i].fd, TIOCSWINSZ, window); /* fails for a pipe, which has no size */
+}
+
 int64_t run_output_deadline(const struct run_output *output)
 {
     int64_t first = NEVER;
@@ -365,6 +377,23 @@ bool run_output_at_end(const struct run_output *output)
     return true;
 }
 
+bool run_output_is_moving(struct run_output *output)
+{
+    bool moving = output->has_moved;
+
+    output->has_moved = false;
+    for (int i = 0; i < output->streams && !moving; i++)
+        moving = output->stream[i].fd >= 0 && !stream_is_due(output, &output->stream[i]);
+    return moving;
+}
+
+void run_output_end(struct run_output *output)
+{
+    for (int i = 0; i < output->streams; i++)
+        if (stream_is_open(&output->stream[i]))
+            stream_end(output, &output->stream[i]);
+}
+
 bool run_output_flushed(const struct run_output *output)
 {
     for (int i = 0; i < output->streams; i++)
@@ -375,6 +404,7 @@ bool run_output_flushed(const struct run_output *output)
 
 void run_output_free(struct run_output *output)
 {
+    run_record_end(&output->record);
     say_sink = NULL;
     for (int i = 0; i < output->streams; i++) {
         if (output->stream[i].fd >= 0)

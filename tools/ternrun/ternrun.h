@@ -1,18 +1,30 @@
 /* ternrun.h: declarations shared by the parts of ternrun.
  *
  *     main.c     the command line           input.c     standard input of rank 0
+ *     cmdline.c  reading options, the help  foreign.c   options of other launchers
  *     job.c      the event loop of a job    output.c    output lines of the ranks
- *     process.c  signals and limits         ends.c      how a rank ended, and what that means for the job
+ *     process.c  signal masks and limits    ends.c      how a rank ended, and what that means for the job
+ *     signals.c  received signals           fore.c      the rank that has the terminal
+ *     program.c  the programs of a job      record.c    output files of the ranks
+ *     wrap.c     commands in front of the   core.c      the core file of a rank that crashed
+ *                program                    trace.c     the backtrace of that rank
+ *     debug.c    gdb and valgrind           window.c    windows for debuggers
  *
  * The ranks run on this host (crew.c), or on several hosts (hub.c), each of which runs its ranks with a ternrun --node:
  *
- *     crew.c     ranks on this host         hosts.c     the text of --hosts
+ *     crew.c     ranks on this host         hosts.c     the hosts, and their ranks
  *     bind.c     which cpus for which rank  hub.c       the hosts as one crew
  *     launch.c   starting one rank          agent.c     starting ternrun on a host
+ *     starter.c  starting many ranks
+ *     program.c  the programs of the job    schedule.c  hosts from Slurm or PBS
  *     guard.c    ends the ranks if ternrun  hear.c      frames received from the hosts
  *                is killed                  order.c     the start order, encoded as bytes
  *     leftover.c processes that ranks leave node.c      ternrun --node: from its start to the job
  *                behind                     up.c        frames between a node and the head
+ *                                           tree.c      which host calls which
+ *                                           branch.c    a node that calls other hosts
+ *
+ * cores.c and shares.c belong to bind.c; bind.h describes them. ../hostlist reads lists of hosts.
  *
  * ternrun is a single process with a single thread. Times are those of tern_base_now().
  */
@@ -28,6 +40,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/types.h>
+#include <termios.h>
 
 #include "boot/boot.h"
 
@@ -38,33 +51,56 @@
 /* Exit statuses that ternrun itself sets; see ternrun(1). */
 enum { EXIT_TROUBLE = 1, EXIT_USAGE = 2, EXIT_TIMEOUT = 124, EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 
-enum run_binding { BIND_AUTO, BIND_CORE, BIND_NONE, BIND_LIST };
+enum run_binding { BIND_AUTO, BIND_CORE, BIND_SHARE, BIND_L3, BIND_NUMA, BIND_SOCKET, BIND_NONE, BIND_LIST };
+
+#define MAX_CORES_PER_RANK 65535
 
 struct run_host;
+
+/* A program of the job. */
+struct run_program {
+    int         ranks;
+    const char *directory; /* in which its ranks start, an absolute path; NULL or "": that of the job */
+    char      **words;     /* the program and its arguments, terminated by NULL */
+    char      **variables; /* NAME=VALUE for its ranks only, terminated by NULL; NULL: none */
+};
 
 /* The options of the command line; on a node, the options that the head sent. */
 struct run_config {
     int              ranks;     /* ranks that this ternrun is responsible for */
-    const char      *host_list; /* --hosts as given; NULL: the ranks run on this host */
-    struct run_host *host;      /* [hosts] the decoded host_list */
+    const char      *host_list; /* --hosts as given; NULL: not given */
+    bool             is_local;  /* --local: on this machine, even in a job of a scheduler */
+    struct run_host *host;      /* [hosts] where the ranks run; NULL: on this machine */
     int              hosts;
-    const char      *agent; /* command that starts a program on a host */
+    const char      *agent;    /* command that starts a program on a host */
+    int              fanout;   /* number of hosts that one ternrun calls; 0: all of them; -1: not given */
+    int              branches; /* on a node: number of hosts that it calls */
     enum run_binding binding;
-    const char      *cpu_list; /* for BIND_LIST: the list as given */
-    bool             label, verbose;
+    const char      *cpu_list;       /* for BIND_LIST: the list as given */
+    int              cores_per_rank; /* 0: not given */
+    bool             label, verbose, show_binding;
+    const char      *record;         /* --output: the directory for the output of the ranks; NULL: none */
     double           timeout, grace; /* seconds; timeout 0: no timeout */
+    const char      *policy, *chaos; /* --on-failure and --chaos as given; NULL: not given */
     int              on_failure;     /* value of the option TERN_ON_FAILURE */
-    const char     **extra;          /* [extras] the arguments of -x, which are already in the environment */
-    int              extras;
-    char            *outer_boot;  /* TERN_BOOT of an enclosing job; NULL: none */
-    char           **program;     /* the program and its arguments, terminated by NULL */
-    char           **environment; /* of the ranks, terminated by NULL; NULL: that of ternrun */
+    const char      *gdb;            /* the list of ranks of --gdb; NULL: not given */
+    bool             valgrind;       /* --valgrind was given */
+    const char      *prefix;         /* command in front of the program, as text (wrap.c); NULL: none */
+    const char      *tool;           /* command between prefix and program, for the ranks in tool_ranks; NULL: none */
+    const char      *tool_ranks;     /* "all" or a list such as "0,2-3" */
+    bool             tool_has_terminal; /* the tool runs in the foreground of the terminal, for a single rank */
+    char           **extra; /* NAME=VALUE of -x for all ranks, which are already in the environment; ends with NULL */
+    char            *outer_boot; /* TERN_BOOT of an enclosing job; NULL: none */
+    struct run_program *program; /* [programs] */
+    int                 programs;
+    char              **environment; /* of the ranks, terminated by NULL; NULL: that of ternrun */
 };
 
 /* ---- process.c ---- */
 
 struct run_process {
-    int              signals; /* signalfd of the signals that the loop handles */
+    int              signals;        /* signalfd of the signals that the loop handles */
+    sigset_t         from_processes; /* signals that the loop handles only if a process sent them */
     sigset_t         old_mask;
     struct sigaction old_pipe;
     struct rlimit    old_files;
@@ -73,6 +109,8 @@ struct run_process {
 /* Receive signals through a signalfd, and make sure that the given number of files can be open. Returns false after
  * printing a message. */
 bool run_process_start(struct run_process *process, size_t files);
+/* Make sure that the given number of files can be open. Returns false after printing a message. */
+bool run_process_files(size_t files);
 /* In a child: restore the signal settings and limits that ternrun was started with. */
 void run_process_restore(const struct run_process *process);
 
@@ -80,19 +118,40 @@ void run_process_restore(const struct run_process *process);
 
 struct run_plan; /* assigns cpus to ranks */
 
-/* Examine the machine and decide how to bind the ranks. Returns NULL after printing a message if the cpu list cannot be
- * used; *status is then the exit status. */
+/* Take the value of --bind. Returns false if it is neither a word that --bind accepts nor a list of numbers. */
+bool             run_bind_read(struct run_config *config, const char *text);
+/* Examine the machine and decide how to bind the ranks. Returns NULL after printing a message if this machine does not
+ * have the cores that the options ask for; *status is then the exit status. */
 struct run_plan *run_bind_plan(const struct run_config *config, int *status);
 int              run_bind_cpus(const struct run_plan *plan);    /* number of cpus that the job may use */
 const char      *run_bind_summary(const struct run_plan *plan); /* the machine and the binding, in one line */
 void run_bind_text(const struct run_plan *plan, int rank, char *text, size_t size); /* describes the rank's cpus */
-int  run_bind_apply(const struct run_plan *plan, int rank); /* in the rank's process; returns 0 or errno */
+/* Describe the rank's cpus and the reason, for --show-binding. threads: OMP_NUM_THREADS as set by the user, or NULL. */
+void run_bind_show(const struct run_plan *plan, int rank, const char *threads, char *text, size_t size);
+int  run_bind_threads(const struct run_plan *plan, int rank); /* number of threads for which the rank has cores */
+int  run_bind_apply(const struct run_plan *plan, int rank);   /* in the rank's process; returns 0 or errno */
 void run_bind_free(struct run_plan *plan);
 
 /* ---- chaos.c ---- */
 
 /* Check the option TERN_CHAOS, and add a seed if it has none. Returns false after printing a message. */
 bool run_chaos_prepare(const struct run_config *config);
+
+/* ---- record.c ---- */
+
+/* The files of --output. */
+struct run_record {
+    const char *dir;
+    int        *file; /* [files] of rank 0: standard output, standard error; of rank 1; and so on; -1: not any more */
+    int         files;
+    bool        is_lossy; /* a file could not be written */
+};
+
+/* Create the files of all ranks. Returns false after printing a message. */
+bool run_record_start(struct run_record *record, const char *dir, int ranks);
+/* Write to the file of a rank. which: 1 or 2. */
+void run_record_write(struct run_record *record, int rank, int which, const char *data, size_t len);
+void run_record_end(struct run_record *record);
 
 /* ---- output.c ---- */
 
@@ -128,11 +187,13 @@ struct run_stream {
 
 struct run_output {
     bool               label;
+    struct run_record  record;    /* copies in files; without label, the files are the only destination */
     struct run_up     *up;        /* destination of all output on a node; NULL: the sinks */
     struct run_sink    sink[2];   /* standard output, standard error; the second may be unused */
     struct run_sink   *out, *err; /* identical if both refer to the same file */
     struct run_stream *stream;    /* [streams] */
     int                streams, turn;
+    bool               has_moved; /* output arrived since the last run_output_is_moving */
 };
 
 /* Set up the streams of ranks and the sinks. up: on a node, the connection to the head, which gets all output; NULL
@@ -149,8 +210,13 @@ bool    run_output_credit(struct run_output *output, int64_t rank, int which, si
 size_t  run_output_taken(struct run_stream *stream);
 size_t  run_output_poll(struct run_output *output, struct pollfd *fds);
 void    run_output_serve(struct run_output *output);
+/* Set the window size of the ranks' pseudo-terminals. */
+void    run_output_resize(const struct run_output *output, const struct winsize *window);
 int64_t run_output_deadline(const struct run_output *output);
 bool    run_output_at_end(const struct run_output *output); /* whether no stream is open */
+/* Return whether output arrived since the last call, or may arrive when the reader takes what is there. */
+bool    run_output_is_moving(struct run_output *output);
+void    run_output_end(struct run_output *output); /* end all streams; what was read is still passed on */
 bool    run_output_flushed(const struct run_output *output);
 void    run_output_free(struct run_output *output);
 
@@ -184,7 +250,58 @@ bool    run_input_feed(struct run_input *input, const void *data, size_t len);
 /* Return whether standard input may be read: it is not a terminal, or ternrun is in its foreground. */
 bool run_input_may_read(void);
 
+/* ---- wrap.c ---- */
+
+struct run_job;
+
+/* Return whether a text is a command with correct quotes and escapes; otherwise why is the reason. */
+bool   run_wrap_check(const char *text, char *why, size_t size);
+/* Return the number of ranks of a job in a list of ranks, or 0 if the list is wrong; why is then the reason. */
+int    run_wrap_count(const char *list, int ranks, char *why, size_t size);
+bool   run_wrap_has(const char *list, int rank); /* whether a list of ranks contains the rank */
+/* Return the words that a rank executes: program itself, or an allocated list that ends with the words of program.
+ * Returns NULL if there is no memory. */
+char **run_wrap_command(const struct run_job *job, int rank, char **program);
+void   run_wrap_free(char **command, char **program);
+
+/* ---- debug.c ---- */
+
+#define RUN_VALGRIND_STATUS "99"           /* exit status of a rank in which valgrind found errors */
+#define RUN_VALGRIND_LOG "valgrind.%r.log" /* where the report of a rank goes */
+
+/* Decide from --prefix, --gdb and --valgrind which commands precede the program. Returns false if the options are
+ * wrong; why is then the message for the user. */
+bool run_debug_choose(struct run_config *config, char *why, size_t size);
+
+/* ---- window.c ---- */
+
+/* Return the text of a command that runs the given command in a window of its own, or NULL if there are no windows. */
+const char *run_window_tool(const char *command);
+int         run_window(char **argv);    /* ternrun --window */
+int         run_pane(const char *name); /* ternrun --pane */
+
 /* ---- the job ---- */
+
+/* The rank that is in the foreground of the terminal. */
+struct run_fore {
+    int            rank; /* -1: none */
+    bool           is_lent, has_mode;
+    struct termios mode; /* mode of the terminal before the rank got it */
+};
+
+#define RUN_CORE_BYTES 1024
+
+/* The backtrace of the first rank here that crashed. */
+struct run_trace {
+    int     rank;
+    char    core[RUN_CORE_BYTES]; /* path of the core file; "": none */
+    bool    runs;                 /* gdb runs */
+    pid_t   pid;
+    int     fd; /* gdb's output */
+    char   *text;
+    size_t  len;
+    int64_t until;
+};
 
 struct run_rank {
     pid_t   pid;      /* also the id of its process group */
@@ -206,9 +323,9 @@ struct run_job {
     const struct run_config *config;
     const struct run_crew   *crew; /* runs the ranks */
     struct run_process       process;
-    struct run_rank         *rank; /* [ranks] */
-    int                      started, running;
-    struct pollfd           *fds; /* large enough for all polled descriptors */
+    struct run_rank         *rank;             /* [ranks] */
+    int                      started, running; /* ranks from started on are not started; running: number of ranks */
+    struct pollfd           *fds;              /* large enough for all polled descriptors */
     struct run_output        output;
     struct run_input         input;
     enum run_phase           phase;
@@ -217,7 +334,10 @@ struct run_job {
     bool                     is_hurried; /* do not wait until the output is written */
     bool                     is_torn;    /* standard output failed, and the failure was handled */
     unsigned                 terminals;  /* bits 1 and 2: that standard file of the ranks is a terminal */
-    struct winsize           window;     /* window size of these terminals; zero: unknown */
+    struct run_fore          fore;
+    struct run_trace         trace;
+    bool                     has_crashed; /* the crash of a rank was reported */
+    struct winsize           window;      /* window size of these terminals; zero: unknown */
     /* Ranks on this host. */
     const struct run_plan   *plan;
     struct tern_segment     *segment;
@@ -229,7 +349,8 @@ struct run_job {
      * before its exec; no rank maps it. Writers: the rank's process before its exec, ternrun afterwards. */
     _Atomic int32_t         *group;
     char                     host[256];
-    struct run_up           *up; /* on a node, the connection to the head; NULL otherwise */
+    struct run_starters     *starters; /* NULL: none are active. Otherwise an unknown child may be one, or a rank */
+    struct run_up           *up;       /* on a node, the connection to the head; NULL otherwise */
     /* Ranks on other hosts. */
     struct run_hub          *hub;
 };
@@ -265,14 +386,36 @@ void run_job_step(struct run_job *job, int ms);
 /* Write the list of ranks that still run, such as "0, 2-5". */
 void run_job_list(const struct run_job *job, char *text, size_t size);
 
+/* ---- signals.c ---- */
+
+#define RUN_WINDOW_BYTES 4 /* body of the frame SIGNAL with SIGWINCH: rows and columns, 2 bytes each */
+
+struct tern_frame;
+
+/* Return whether the signal is passed on to the ranks without ending the job (order.c). */
+bool run_signals_passes(int signal);
+/* Handle all signals that have arrived. */
+void run_signals_serve(struct run_job *job);
+/* Stop the ranks and ternrun itself. Returns when ternrun was continued. from_terminal: the terminal sent SIGTSTP. */
+void run_signals_stop(struct run_job *job, bool from_terminal);
+/* On a node: handle a frame SIGNAL of the head. Returns false if the frame is invalid. */
+bool run_signals_order(struct run_job *job, const struct tern_frame *frame);
+/* Find out which standard files of the ranks are to be terminals, and the size of the window: those of ternrun, or on a
+ * node those of the head. */
+void run_signals_detect_terminals(struct run_job *job);
+/* Set a new size of the window, and tell the ranks. */
+void run_signals_resize(struct run_job *job, const struct winsize *window);
+
 /* ---- ends.c ---- */
 
 /* How a rank ended. */
 struct run_verdict {
     bool failed;
-    int  status; /* exit status as a shell would report it */
+    bool ends_job; /* a rank has called tern_exit: the job ends with the status, and nothing is printed */
+    int  status;   /* exit status as a shell would report it */
     int  pid;
     char text[128];
+    char core[400]; /* where the core file is, or why there is none; "": the rank did not crash */
 };
 
 void run_ends_collect(struct run_job *job); /* handle all child processes that have ended */
@@ -281,10 +424,74 @@ void run_ends_fail(struct run_job *job, int status, const char *text);
 /* Record and report that a rank has ended. The segment and the other ranks have already been told. */
 void run_ends_note(struct run_job *job, int rank, const struct run_verdict *verdict, const char *host);
 
+/* ---- fore.c ---- */
+
+void run_fore_start(struct run_job *job);
+bool run_fore_is(const struct run_job *job, int rank); /* whether the rank gets the terminal */
+/* In the rank's process: become the foreground of the terminal, if ternrun is. */
+void run_fore_child(const struct run_job *job, int rank, pid_t launcher);
+void run_fore_started(struct run_job *job, int rank);
+void run_fore_lend(struct run_job *job);      /* give the terminal to the rank, if ternrun has it */
+void run_fore_take_back(struct run_job *job); /* make ternrun the foreground again */
+void run_fore_check(struct run_job *job);     /* take the terminal back if the rank has ended; stop if it has stopped */
+
+/* ---- core.c ---- */
+
+/* Describe the core file of rank r of this host, if it crashed, in verdict->core. */
+void run_core_describe(struct run_job *job, int r, const siginfo_t *info, struct run_verdict *verdict);
+/* Translate the kernel's pattern of core files to one for glob(3). directory: where the process ran. */
+void run_core_pattern(const char *kernel, const char *directory, int pid, int signal, char *out, size_t size);
+
+/* ---- trace.c ---- */
+
+void   run_trace_note(struct run_job *job, int rank, const char *core); /* remember the first core file */
+void   run_trace_start(struct run_job *job, int rank); /* print a backtrace of the rank if it has the noted core file */
+size_t run_trace_poll(const struct run_job *job, struct pollfd *fds);
+void   run_trace_serve(struct run_job *job);
+int64_t run_trace_deadline(const struct run_job *job);
+void    run_trace_end(struct run_job *job);
+
+/* ---- program.c ---- */
+
+bool                      run_program_owns(const char *variable); /* whether ternrun sets the variable for each rank */
+bool                      run_program_set(const char *variable); /* set NAME=VALUE in the environment of this process */
+const struct run_program *run_program_of(const struct run_config *config, int rank); /* rank in the whole job */
+/* In the process of rank, counted on this host: set the variables that are not the same for all ranks. Returns 0 or
+ * errno. */
+int                       run_program_environment(const struct run_job *job, int rank);
+/* In the process of a rank: go to the program's directory. Returns 0 or errno. */
+int                       run_program_enter(const struct run_program *program);
+
 /* ---- ranks on this host ---- */
 
 /* launch.c: start one rank. Returns false after printing a message; *status is then ternrun's exit status. */
 bool run_launch(struct run_job *job, int rank, int *status);
+
+/* The descriptors that the child and ternrun hold of the three standard files of a rank; -1: inherited. */
+struct run_files {
+    int child[3], mine[3];
+};
+
+/* The step at which the start of a rank failed, and errno. */
+enum run_step { RUN_STEP_STARTER, RUN_STEP_FORK, RUN_STEP_BIND, RUN_STEP_FILES, RUN_STEP_DIRECTORY, RUN_STEP_EXEC };
+struct run_failure {
+    int step, error;
+};
+
+/* The parts of run_launch, in this order. Open the standard files of a rank. Returns false and sets errno on
+ * failure. */
+bool               run_launch_open(const struct run_job *job, int rank, struct run_files *files);
+void               run_launch_close(const int fd[3]);
+/* In the rank's process: execute the program. Returns only if that failed. */
+struct run_failure run_launch_child(const struct run_job *job, int rank, const struct run_files *files, pid_t launcher);
+/* Report why a rank could not be started. Returns the exit status for that. */
+int                run_launch_explain(const struct run_job *job, int rank, const struct run_failure *failure);
+void               run_launch_started(struct run_job *job, int rank, pid_t pid, const struct run_files *files);
+
+#define RUN_STARTER_FILES 64 /* files that run_starters has open for a short time */
+
+/* starter.c: start the ranks from first to the last one in parallel, or until the job is to end. */
+void run_starters(struct run_job *job, int first);
 
 /* guard.c: start the guard. The segment must be mapped, and no rank may have been started. */
 bool run_guard_start(struct run_job *job);

@@ -5,14 +5,17 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "hosts.h"
 
-#define BACKLOG_MAX 65536u /* backlog in bytes at which no more output is queued */
+#define CLOSE_NS (5 * NS_PER_SECOND) /* maximum time until the head has closed the channel after DONE */
+#define BACKLOG_MAX 65536u           /* backlog in bytes at which no more output is queued */
 
 static void send_frame(struct run_up *up, uint32_t kind, int rank, uint32_t value, const void *body, size_t len)
 {
@@ -93,14 +96,21 @@ static void emit(void *arg, const struct tern_frame *frame)
 
 void run_up_fate(struct run_job *job, int rank, const struct run_verdict *verdict)
 {
-    unsigned char body[8 + sizeof(verdict->text)];
-    size_t        len = strlen(verdict->text);
+    unsigned char body[8 + sizeof(verdict->text) + sizeof(verdict->core)];
+    int len = snprintf((char *)body + 8, sizeof(body) - 8, verdict->core[0] != '\0' ? "%s\n%s" : "%s", verdict->text,
+                       verdict->core);
 
     tern_boot_relay_scan(job->up->relay, emit, job->up); /* send the rank's last changes before its fate */
-    tern_base_put_le(body, (uint32_t)verdict->status, 4);
+    tern_base_put_le(body, (uint32_t)verdict->status | (verdict->ends_job ? TERN_ENDING : 0), 4);
     tern_base_put_le(body + 4, (uint32_t)verdict->pid, 4);
-    memcpy(body + 8, verdict->text, len);
-    send_frame(job->up, TERN_FRAME_FATE, rank, verdict->failed ? TERN_FATE_LOST : TERN_FATE_ENDED, body, 8 + len);
+    send_frame(job->up, TERN_FRAME_FATE, rank, verdict->failed ? TERN_FATE_LOST : TERN_FATE_ENDED, body,
+               8 + (size_t)len);
+}
+
+void run_up_relay(struct run_up *up, int host, const struct tern_frame *frame)
+{
+    send_frame(up, TERN_FRAME_HOST, 0, (uint32_t)host, NULL, 0);
+    tern_boot_frame_io_send(&up->channel, frame);
 }
 
 void run_up_failed(struct run_up *up, int status, const char *text)
@@ -128,6 +138,22 @@ bool run_up_flushed(const struct run_up *up)
     return up->channel.put.len == 0;
 }
 
+/* Wait until the head has closed the channel, and drop what it has sent. If this process ended earlier, an agent such
+ * as srun would close a connection with unread data, and the last output in the other direction would be lost. */
+static void await_close(struct run_up *up)
+{
+    struct pollfd     readable = { .fd = up->channel.in, .events = POLLIN };
+    int64_t           until = tern_base_now() + CLOSE_NS, now;
+    struct tern_frame frame;
+
+    while (up->channel.state == TERN_FRAME_IO_UP && (now = tern_base_now()) < until) {
+        poll(&readable, 1, (int)((until - now) / NS_PER_MS) + 1);
+        tern_boot_frame_io_fill(&up->channel);
+        while (tern_boot_frame_io_next(&up->channel, &frame))
+            ;
+    }
+}
+
 void run_up_done(struct run_up *up)
 {
     struct pollfd writable = { .fd = up->channel.out, .events = POLLOUT };
@@ -137,6 +163,7 @@ void run_up_done(struct run_up *up)
         poll(&writable, 1, -1);
         tern_boot_frame_io_flush(&up->channel);
     }
+    await_close(up);
 }
 
 /* ---- from the head ---- */
@@ -146,29 +173,44 @@ static void lose_head(struct run_job *job)
 {
     job->is_hurried = true;
     job->status = EXIT_TROUBLE;
+    run_branch_drop(job->up);
     if (job->phase != PHASE_KILL)
         run_job_kill(job);
 }
 
+/* Write a change into the segment. If hosts are behind this node, its own changes come back with those of the
+ * others. */
+static bool apply(struct run_job *job, const struct tern_frame *frame)
+{
+    uint32_t first = (uint32_t)job->first, ranks = (uint32_t)job->config->ranks;
+    bool     is_own = frame->rank >= first && frame->rank - first < ranks;
+
+    if (is_own && job->up->branch != NULL && frame->kind != TERN_FRAME_FATE)
+        return true;
+    return tern_boot_relay_apply(job->up->relay, frame);
+}
+
 static bool handle_frame(struct run_job *job, const struct tern_frame *frame)
 {
-    int value = frame->value < NSIG ? (int)frame->value : 0;
+    int            value = frame->value < NSIG ? (int)frame->value : 0;
+    enum run_route route = run_branch_route(job->up, frame);
 
+    if (route != RUN_ROUTE_HERE)
+        return route == RUN_ROUTE_PASSED;
     switch (frame->kind) {
     case TERN_FRAME_INPUT: return run_input_feed(&job->input, frame->body, frame->len);
     case TERN_FRAME_CREDIT:
         return frame->len == 1 && run_output_credit(&job->output, frame->rank, frame->body[0], frame->value);
-    case TERN_FRAME_SIGNAL:
-        if (value == SIGTSTP || value == SIGCONT)
-            job->crew->signal(job, value);
-        return value != 0;
+    case TERN_FRAME_SIGNAL: return run_signals_order(job, frame);
+    case TERN_FRAME_TRACE: run_trace_start(job, (int)frame->rank); return true;
     case TERN_FRAME_END:
         if (value == SIGKILL)
             run_job_kill(job);
         else if (value != 0)
             run_job_end(job, value, 0);
         return value != 0;
-    default: return tern_boot_relay_apply(job->up->relay, frame);
+    case TERN_FRAME_CUT: return run_branch_cut(job->up, frame->value);
+    default: return apply(job, frame);
     }
 }
 
@@ -178,7 +220,7 @@ size_t run_up_poll(struct run_job *job, struct pollfd *fds)
 
     if (job->up->tell[0] >= 0)
         fds[count++] = (struct pollfd){ .fd = job->up->tell[0], .events = POLLIN };
-    return count;
+    return count + run_branch_poll(job->up, fds + count);
 }
 
 void run_up_serve(struct run_job *job)
@@ -198,6 +240,7 @@ void run_up_serve(struct run_job *job)
         send_frame(up, TERN_FRAME_CREDIT, 0, (uint32_t)job->input.taken, &which, 1);
     job->input.taken = 0;
     tern_boot_frame_io_flush(&up->channel);
+    run_branch_serve(up);
     if (up->channel.state != TERN_FRAME_IO_UP)
         lose_head(job);
 }
