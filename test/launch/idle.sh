@@ -4,6 +4,8 @@
 # ends with each installed MPI, whether MPI copies from the memory of the sender (cross-memory attach) or not, on shared
 # memory and over the network, with waits that spin and waits that sleep. Without the hook, the program hangs with MPICH
 # in both cases, and with Open MPI without cross-memory attach: run "mpiexec.mpich -n 2 mpi_idle-mpich none".
+#
+# builds: release debug
 . "$(dirname "$0")/lib.sh"
 LIMIT=60
 any=
@@ -41,5 +43,5 @@ for launcher in $LAUNCHERS; do
     check "$launcher: the example" all_of 'status_is 0' 'out_count "^rank [0-3] of 4 has 4194304 bytes of rank" 4'
     check_clean "$launcher"
 done
-[ -n "$any" ] || skip "no MPI compiler is installed, or this build has a sanitizer"
+[ -n "$any" ] || skip "no MPI compiler is installed"
 finish

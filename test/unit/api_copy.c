@@ -1,5 +1,7 @@
 /* api_copy.c: promise: tern_copy has the effect of memmove for all lengths, also where source and destination overlap,
  * and also for constant lengths, which use other code.
+ *
+ * builds: release debug asan
  */
 #include <setjmp.h>
 #include <stdarg.h>

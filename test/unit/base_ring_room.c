@@ -3,6 +3,8 @@
  * Promise: a message of any length finds room wherever the ring wraps, as soon as there is enough; a message of the
  * maximum length fits into every empty ring; a reservation gets at least its minimum and as much as there is up to its
  * maximum; a ring that is full of cells or of data reports this and does not change.
+ *
+ * builds: release debug asan
  */
 #include "base/wake_request.h"
 #include "ring_test.h"

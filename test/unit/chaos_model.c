@@ -6,6 +6,8 @@
  * Messages of one sender stay in order, messages of several senders arrive in every order, each once and unchanged, and
  * chaos holds back a limited number of them. A rank leaves a barrier late, but leaves it. Chaos has no capability that
  * the link behind does not have.
+ *
+ * builds: release debug asan
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,6 +4,8 @@
  * to this barrier, whatever the lengths, the placement of ranks on nodes, the length of messages, the room in queues,
  * and the order in which messages of different ranks arrive; messages of the next barrier may arrive early. Malformed
  * bytes are refused and never followed. The links between the ranks are queues of this test.
+ *
+ * builds: release debug asan
  */
 #include <setjmp.h>
 #include <stdarg.h>

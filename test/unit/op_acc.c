@@ -4,6 +4,8 @@
  * times the scale, and returns the old values if they are wanted; elements that are cut or misaligned, unknown
  * reductions, reductions that the type does not have, and other malformed requests, are refused, and nothing outside
  * the memory is touched, whatever the bytes are. A complex factor of 1 preserves infinities.
+ *
+ * builds: release debug asan
  */
 #include <complex.h>
 #include <math.h>

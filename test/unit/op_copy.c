@@ -1,6 +1,7 @@
 /* op_copy.c: the copy loops against a naive walk.
  *
  * timeout: 300
+ * builds: release debug asan
  *
  * Promise: whatever the run, the number of dimensions, the strides and their signs, each byte of a box lands where it
  * belongs, and no byte beside them changes: rows, planes, boxes, transposes in registers and out of them.

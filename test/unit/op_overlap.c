@@ -1,4 +1,7 @@
-/* op_overlap.c: promise: overlaps are found where they exist, and nowhere else. */
+/* op_overlap.c: promise: overlaps are found where they exist, and nowhere else.
+ *
+ * builds: release debug asan
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,6 +1,7 @@
 /* op_stride.c: the stride optimizer against the naive walk.
  *
  * timeout: 300
+ * builds: release debug asan
  *
  * Promise: for every input the optimised description denotes the same copies, byte by byte; it is as small as the rules
  * permit; sizes that do not fit into 63 bits are refused, and no intermediate result overflows.

@@ -6,6 +6,8 @@
  * Without an option, ranks are bound if and only if there are as many ranks as cores. The expected result is computed
  * from the numbers in the description of the machine, not with hwloc. The files under test are included, because they
  * belong to a tool.
+ *
+ * builds: release debug asan
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,6 +5,8 @@
  * The lists in good_lists were printed by "scontrol show hostlist" of Slurm 22.05, except for the last three. These
  * have more than one bracket, or letters behind a bracket. The random lists are written by a model that abbreviates
  * names as Slurm does, from names that the test has chosen.
+ *
+ * builds: release debug asan
  */
 #include <setjmp.h>
 #include <stdarg.h>
