@@ -69,10 +69,18 @@ static inline uint32_t tern_boot_bell_announce(_Atomic uint32_t *bell, _Atomic u
     return seen;
 }
 
-/* Wake the threads of a rank that sleep on its bell. The caller has published its data. */
+/* Wake the threads of a rank that sleep on its bell, and keep those from sleeping that evaluate the conditions of their
+ * waits themselves (tern_idle_step): such a thread announces itself in memory_waits first, and in sleepers after it has
+ * evaluated its condition. The caller has published its data. */
 static inline void tern_boot_wake(struct tern_slot *slot)
 {
-    tern_boot_bell_ring(&slot->bell, &slot->sleepers);
+    /* seq_cst: the data that the caller has published before the loads. Pairs with the fences between either
+     * announcement and the last poll, or the evaluation of the condition, that follows it. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&slot->sleepers, memory_order_relaxed) != 0)
+        tern_boot_bell_wake(&slot->bell);
+    else if (__builtin_expect(atomic_load_explicit(&slot->memory_waits, memory_order_relaxed) != 0, 0))
+        tern_boot_memory_wake(slot);
 }
 
 /* Wake the thread that serves a rank's peers. The caller has published its request. */

@@ -2,11 +2,13 @@
  *
  * Promise: words of 1, 2, 4 and 8 bytes, signed and unsigned, are compared like the integers of the program, whatever
  * surrounds them; waits for any, all and some words agree with a loop over the conditions; every wrong argument is
- * reported by name.
+ * reported by name. A step of an idle loop does not sleep if a signal has arrived since the step before.
  *
  * ranks: 1 2
  */
 #include "job_test.h"
+
+#include "core/job.h"
 
 static const int64_t numbers[] = { INT64_MIN,
                                    INT64_MIN + 1,
@@ -135,6 +137,27 @@ static void errors(void)
     OK(tern_wake(TERN_WORLD, tern_rank()));
 }
 
+/* A signal arrives after a step has announced a sleep and the program has evaluated its condition. The next step must
+ * not sleep: nothing else would wake it before its deadline. */
+static void between_steps(void)
+{
+    tern_idle         idle = TERN_IDLE(.deadline = tern_deadline_in(5));
+    _Atomic uint32_t *waits = &tern_core_job_slot(tern_rank())->memory_waits;
+    tern_region      *region;
+    tern_signal       signal = TERN_SIGNAL(.op = TERN_SIGNAL_ADD, .value = 1);
+
+    OK(tern_region_create(TERN_WORLD, 64, NULL, &signal.region));
+    region = signal.region;
+    OK(tern_barrier(TERN_WORLD));
+    atomic_store(waits, 0);
+    while (atomic_load(waits) == 0)
+        OK(tern_idle_step(TERN_WORLD, &idle));
+    OK(tern_put_signal(TERN_WORLD, region, tern_rank(), 8, NULL, 0, &signal));
+    OK(tern_idle_step(TERN_WORLD, &idle));
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_region_free(region));
+}
+
 int main(void)
 {
     uint64_t seed = job_seed(5);
@@ -146,6 +169,7 @@ int main(void)
     for (int i = 0; i < 2000; i++)
         several(&seed);
     errors();
+    between_steps();
     OK(tern_finalize());
     return job_broken;
 }
