@@ -150,7 +150,7 @@ static void op_end(struct tern_op *op, tern_status status)
 {
     struct tern_ctx *ctx = op->ctx;
 
-    if (TERN_UNLIKELY(status == TERN_ERR_PEER))
+    if (TERN_UNLIKELY(status == TERN_ERR_PEER) && !tern_core_op_is_marker(op)) /* a marker has no rank */
         /* The launcher must know of a death before the program does. */
         tern_core_job_is_gone(op->link.xfer.part->rank);
     tern_base_list_remove(&op->node);

@@ -14,7 +14,8 @@
  *   behind    it dies when it has come to a barrier, and rank 2 is far behind: the barrier is done for both that live,
  *             the next fails; rank 2 still puts into a region when rank 0 frees it
  *   untold    rank 0 kills it while the launcher is stopped, so that rank 0 learns of the death from the kernel first
- *   bounced   it is stopped first, so that bounced transfers to it are outstanding when it dies
+ *   bounced   it is stopped first, so that bounced transfers to it are outstanding when it dies, among them one without
+ *             an event, whose error tern_quiet_nb reports
  */
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -205,7 +206,7 @@ static void run_bounced(void)
 {
     enum { COUNT = 6 };
     static unsigned char data[COUNT][BYTES];
-    tern_event           event[COUNT];
+    tern_event           event[COUNT], all;
     int32_t              pids[64], pid = (int32_t)getpid();
 
     EXPECT(TERN_OK, tern_allgather(TERN_WORLD, &pid, sizeof(pid), pids));
@@ -215,6 +216,8 @@ static void run_bounced(void)
     REQUIRE(strcmp(tern_region_path(own, VICTIM), "bounce") == 0);
     if (me == 0) {
         fault_stop(pids[VICTIM]);
+        EXPECT(TERN_OK, tern_put_nbi(TERN_WORLD, own, VICTIM, 0, data[0], 64));
+        EXPECT(TERN_OK, tern_quiet_nb(TERN_WORLD, &all));
         for (int i = 0; i < COUNT; i++) { /* as many as there is room for */
             tern_opts   opts = TERN_OPTS(.flags = TERN_IMMEDIATE, .event = &event[i]);
             tern_status st = i % 2 ? tern_get_with(TERN_WORLD, own, VICTIM, 0, data[i], BYTES, &opts)
@@ -231,6 +234,7 @@ static void run_bounced(void)
         for (int i = 1; i < COUNT; i++)
             if (event[i].pending)
                 EXPECT(TERN_ERR_PEER, tern_event_wait(&event[i], tern_deadline_in(LIMIT)));
+        EXPECT(TERN_ERR_PEER, tern_event_wait(&all, tern_deadline_in(LIMIT)));
     } else { /* a blocking transfer, stuck in the middle */
         tern_status st;
 
