@@ -320,11 +320,14 @@ tern_status tern_core_memory_grow(struct tern_own_memory *memory, uint64_t from,
 {
     int         file = file_of(memory);
     uint64_t    unit = tern_boot_space_unit(file), first = tern_base_round_up(from, unit);
-    uint64_t    end = memory->mem_kind == TERN_MEM_FILE ? to : tern_base_round_up(to, unit);
+    uint64_t    end = tern_base_round_up(to, unit);
     tern_status st = TERN_OK;
 
-    if (memory->mem_kind == TERN_MEM_FILE) {
+    if (memory->mem_kind == TERN_MEM_FILE) { /* the file has the length of the part, also within a page */
         struct stat about;
+
+        first = from;
+        end = to;
         memory->old_size = fstat(file, &about) == 0 ? (uint64_t)about.st_size : from;
     }
     if (end > first)

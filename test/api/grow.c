@@ -1,8 +1,8 @@
 /* grow.c: parts of different sizes, and regions that grow.
  *
  * Promise: with opts->each, every rank chooses the size of its part, also 0. A region with a reserve grows in place:
- * its addresses and contents stay, the new bytes are zero and can be used by every call. A region that cannot grow is
- * unchanged on all ranks, and all ranks get the same error.
+ * its addresses and contents stay, the new bytes are zero and can be used by every call; a file grows with its part. A
+ * region that cannot grow is unchanged on all ranks, and all ranks get the same error.
  *
  * env: TERN_CMA=off
  * env: TERN_TEST=apart=1
@@ -85,6 +85,17 @@ static void use_end(tern_ctx *ctx, tern_region *region, int rank, uint64_t end)
     RETURNS(TERN_ERR_RANGE, tern_put_u8(ctx, region, rank, end, 1));
 }
 
+/* The length of the file that is the part of this rank. */
+static uint64_t file_bytes(const char *path, int me)
+{
+    char        name[80];
+    struct stat about;
+
+    snprintf(name, sizeof(name), "%s.%d", path, me);
+    CHECK(stat(name, &about) == 0);
+    return (uint64_t)about.st_size;
+}
+
 /* Grow from `first` bytes, in steps that differ from rank to rank. */
 static void grows(tern_ctx *ctx, tern_memory memory, uint64_t first)
 {
@@ -112,6 +123,8 @@ static void grows(tern_ctx *ctx, tern_memory memory, uint64_t first)
             continue;
         OK(tern_region_grow(region, now));
         SAME(tern_region_size(region, right), there);
+        if (memory == TERN_MEMORY_FILE)
+            SAME(file_bytes(path, me), now);
         CHECK(tern_region_ptr(region, me) == mine);
         ALL_ARE(mine, first, 77);
         ALL_ARE(mine + (first > 64 ? first : 64), now - (first > 64 ? first : 64), 0);
