@@ -4,7 +4,8 @@
  * every operation. This includes operations for which no completion arrives: operations on a peer that has died or left
  * and whose connection is silent, and failed operations that wait for the launcher to report the fate of the peer,
  * among them the fetch of a message's data. The sleeps here have no other limit, so a missed completion is a hang,
- * which an alarm ends. Memory that such an operation may still use is not freed.
+ * which an alarm ends. Memory that such an operation may still use is not freed. The progress thread sleeps again after
+ * it was parked.
  */
 #include "link_parts.h"
 
@@ -329,6 +330,19 @@ static void lane_of_another(struct rank *r)
     end_all(r);
 }
 
+/* The threads of the process were parked, as tern_region_adopt does: afterwards the progress thread sleeps again. */
+static void after_parking(struct rank *r)
+{
+    struct tern_helper_park park;
+
+    if (!ofi_of(r)->progress_thread.helper.running || ofi_of(r)->endpoint.wait_fd < 0)
+        return;
+    EXPECT(tern_boot_helpers_park(&park) >= 1);
+    tern_boot_helpers_unpark(&park);
+    while (!atomic_load(&ofi_of(r)->progress_thread.watching)) /* an alarm ends this */
+        usleep(100);
+}
+
 #define SLEEP_TEST(body)                                     \
     static void test_##body(void **state)                    \
     {                                                        \
@@ -346,6 +360,7 @@ SLEEP_TEST(failed_put)
 SLEEP_TEST(lane_of_another)
 SLEEP_TEST(fetch_from_dead)
 SLEEP_TEST(fetch_that_fails)
+SLEEP_TEST(after_parking)
 
 int main(void)
 {
@@ -354,7 +369,7 @@ int main(void)
         cmocka_unit_test(test_put_to_departed),  cmocka_unit_test(test_errand_to_departed),
         cmocka_unit_test(test_failed_put),       cmocka_unit_test(test_memory_of_dead),
         cmocka_unit_test(test_lane_of_another),  cmocka_unit_test(test_fetch_from_dead),
-        cmocka_unit_test(test_fetch_that_fails),
+        cmocka_unit_test(test_fetch_that_fails), cmocka_unit_test(test_after_parking),
     };
 
     return cmocka_run_group_tests_name("link ofi, asleep", tests, default_options, NULL);

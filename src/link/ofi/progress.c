@@ -245,6 +245,15 @@ static int64_t progress_poll(struct tern_helper_poller *poller, bool again)
     return watched || ns == 0 ? ns : TERN_HELPER_NAP;
 }
 
+/* Whether a call of progress_wake() has ended the sleep. What the thread is to do then was published before that call,
+ * so the call is forgotten: otherwise the thread would never sleep again. */
+static bool is_woken(const struct ofi_progress_thread *thread)
+{
+    eventfd_t calls;
+
+    return eventfd_read(thread->wake, &calls) == 0;
+}
+
 /* Sleep until the descriptor is readable. If it is readable already, new data are detected by the edge-triggered epoll,
  * and data that may have been left unread by polling periodically. */
 static void progress_sleep(struct tern_helper *helper, int64_t ns)
@@ -254,6 +263,8 @@ static void progress_sleep(struct tern_helper *helper, int64_t ns)
                                           { .fd = ofi_of(thread)->endpoint.wait_fd, .events = POLLIN } };
 
     if (poll(fds, 2, 0) > 0) {
+        if (is_woken(thread))
+            return;
         thread->arrived = has_arrived(thread, RETRY_MS);
         return;
     }
@@ -261,11 +272,12 @@ static void progress_sleep(struct tern_helper *helper, int64_t ns)
     atomic_store_explicit(&thread->watching, ns == TERN_HELPER_EVENT, memory_order_relaxed);
     poll(fds, 2, ns == TERN_HELPER_EVENT ? -1 : RETRY_MS);
     atomic_store_explicit(&thread->watching, false, memory_order_relaxed);
+    (void)is_woken(thread); /* the caller looks for the reason in any case */
 }
 
 static void progress_wake(struct tern_helper *helper)
 {
-    eventfd_write(((struct ofi_progress_thread *)helper)->wake, 1); /* never read: the thread stops */
+    eventfd_write(((struct ofi_progress_thread *)helper)->wake, 1); /* read by is_woken() */
 }
 
 static void pin(pthread_t thread)
