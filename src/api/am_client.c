@@ -35,19 +35,19 @@ tern_status tern_am_client_create(tern_ctx *ctx, const tern_am_client_opts *opts
     if (use.status < 0)
         return use.status;
 
-    const tern_am_client_opts none = TERN_AM_CLIENT_OPTS_INIT;
-    tern_am_client_opts       copy;
-    tern_status               st = tern_core_ctx_check(ctx, "tern_am_client_create");
+    tern_am_client_opts        copy = TERN_AM_CLIENT_OPTS_INIT;
+    const tern_am_client_opts *known = &copy;
+    tern_status                st = tern_core_ctx_check(ctx, "tern_am_client_create");
 
     if (st < 0)
         return st;
     if (!out)
         return tern_api_null("tern_am_client_create", "out");
-    if (opts && !(opts = TERN_API_SIZED(tern_am_client_opts, opts, &copy, "tern_am_client_create")))
-        return TERN_ERR_ARG;
     if ((st = tern_core_team_claim(ctx->team, ctx, "tern_am_client_create")) < 0)
         return st;
-    st = tern_op_am_client_create(ctx, opts ? opts : &none, opts ? check_create(opts) : TERN_OK, out);
+    if (opts)
+        known = TERN_API_SIZED(tern_am_client_opts, opts, &copy, "tern_am_client_create");
+    st = tern_op_am_client_create(ctx, known ? known : &copy, known ? check_create(known) : TERN_ERR_ARG, out);
     tern_core_team_release(ctx->team);
     return st;
 }

@@ -230,6 +230,7 @@ static void refuse_options(void)
     const tern_am_client_handler far = { TERN_AM_HANDLERS, on_ask, NULL }, empty = { ASK, NULL, NULL };
     tern_am_client              *client = NULL;
     int                          last = tern_size() - 1;
+    tern_am_client_opts          unsized = TERN_AM_CLIENT_OPTS_INIT;
 
     REFUSES(TERN_ERR_ARG, tern_am_client_create(NULL, NULL, &client));
     REFUSES(TERN_ERR_ARG, tern_am_client_create(TERN_WORLD, NULL, NULL));
@@ -247,6 +248,9 @@ static void refuse_options(void)
     REFUSES(TERN_ERR_ARG, /* one rank alone makes the mistake: all ranks get the error */
             tern_am_client_create(TERN_WORLD, &TERN_AM_CLIENT_OPTS(.by_helper = tern_rank() == last ? 3 : 0), &client));
     SAYS("by_helper is 3");
+    unsized.size = tern_rank() == last ? 0 : unsized.size;
+    REFUSES(TERN_ERR_ARG, tern_am_client_create(TERN_WORLD, &unsized, &client));
+    SAYS("the size in a tern_am_client_opts is 0");
     if (last > 0) {
         REFUSES(TERN_ERR_ARG,
                 tern_am_client_create(TERN_WORLD, &TERN_AM_CLIENT_OPTS(.by_helper = tern_rank() == last), &client));
