@@ -30,9 +30,11 @@ tern_status tern_ctx_create(tern_team *team, tern_order order, tern_ctx **out)
 /* Complete and free a context that is not a handle. */
 static tern_status complete_and_free(tern_ctx *ctx)
 {
-    tern_status st = tern_core_ctx_retire(ctx, tern_core_ctx_deadline(ctx), "tern_ctx_free");
+    tern_status st;
 
-    if (st < 0)
+    if (ctx->shared)
+        tern_core_shared_take_unflushed(ctx);
+    if ((st = tern_core_ctx_retire(ctx, tern_core_ctx_deadline(ctx), "tern_ctx_free")) < 0)
         return st;
     st = tern_core_ctx_failed(ctx, "tern_ctx_free");
     tern_core_ctx_close(ctx);

@@ -10,17 +10,10 @@
 #include "core/job.h"
 #include "core/quiet.h"
 
-/* Return the inner context of a shared one, whose lock the caller holds. Any thread may have sent notifications with
- * inline payload, without the lock. */
+/* Return the inner context of a shared one, whose lock the caller holds, with what all threads have started. */
 static tern_ctx *after_all(tern_ctx *inner)
 {
-    uint8_t *unflushed = &inner->handle->inline_unflushed;
-
-    /* relaxed: a thread whose notifications this call must complete has synchronized with this thread */
-    if (__atomic_load_n(unflushed, __ATOMIC_RELAXED) != TERN_UNFLUSHED_NONE) {
-        __atomic_store_n(unflushed, TERN_UNFLUSHED_NONE, __ATOMIC_RELAXED);
-        inner->inline_unflushed = true;
-    }
+    tern_core_shared_take_unflushed(inner);
     return inner;
 }
 

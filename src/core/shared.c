@@ -84,6 +84,19 @@ void tern_core_shared_resume(struct tern_shared_pause pause)
     pause.inner->shared->nested = pause.nested;
 }
 
+void tern_core_shared_take_unflushed(struct tern_ctx *inner)
+{
+    uint8_t *unflushed = &inner->handle->inline_unflushed;
+
+    /* relaxed: a thread whose notifications the caller must complete has synchronized with this thread */
+    if (__atomic_load_n(unflushed, __ATOMIC_RELAXED) == TERN_UNFLUSHED_NONE)
+        return;
+    /* acquire: the notifications behind the mark that is removed, which may be newer than the one that was read. Pairs
+     * with the release in op/notify: whoever removes a mark completes its notifications. */
+    (void)__atomic_exchange_n(unflushed, TERN_UNFLUSHED_NONE, __ATOMIC_ACQUIRE);
+    inner->inline_unflushed = true;
+}
+
 void tern_core_shared_progress(struct tern_ctx *handle)
 {
     struct tern_ctx *inner = handle->inner;

@@ -45,5 +45,9 @@ struct tern_shared_pause {
 struct tern_shared_pause tern_core_shared_pause(void);
 void                     tern_core_shared_resume(struct tern_shared_pause pause);
 
+/* Threads send notifications with inline payload without the lock, and leave a mark in the handle. Take the mark, so
+ * that the inner context completes these notifications. The caller holds the lock. */
+void tern_core_shared_take_unflushed(struct tern_ctx *inner);
+
 /* Make progress on everything except messages, given the handle. */
 void tern_core_shared_progress(struct tern_ctx *handle);

@@ -3,13 +3,15 @@
  * Promise: any thread may start any operation on a shared context at any time. What the threads do to memory that each
  * of them has for itself is what a simple model says, whatever they do at the same time. Quiet completes what all
  * threads have started. An event or request may be waited for by another thread than the one that started the
- * operation, and every waiting thread wakes up. Handlers may use a shared context.
+ * operation, and every waiting thread wakes up. Handlers may use a shared context. Freeing a context
+ * completes what was started on it.
  *
  * sanitized: 2 4
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=4
  * env: TERN_SPIN=0 TERN_YIELDS=0
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "job_test.h"
@@ -413,6 +415,35 @@ static void time_limits(void)
     OK(tern_ctx_set_timeout(ctx, 0));
 }
 
+/* The data of a notified put may travel in the notification. The target, which does not call Tern, has the data when
+ * the context of the put has been freed. */
+static void freed(void)
+{
+    int             right = (tern_rank() + 1) % tern_size();
+    uint64_t        data = 77, back = 0;
+    tern_region    *region;
+    const uint64_t *mine;
+
+    OK(tern_region_create(TERN_WORLD, 64, NULL, &region));
+    OK(tern_ctx_create(tern_team_world(), TERN_RELAXED | TERN_SHARED, &ctx));
+    mine = tern_region_ptr(region, tern_rank());
+    OK(tern_barrier(TERN_WORLD));
+    if (tern_rank() == 0) {
+        OK(tern_put_notify_nbi(ctx, region, right, 8, &data, sizeof(data), 1));
+        OK(tern_ctx_free(ctx));
+        OK(tern_get_u64(TERN_WORLD, region, right, 8, &back));
+        SAME(back, data);
+        for (int rank = 1; rank < tern_size(); rank++)
+            OK(tern_put_u64(TERN_WORLD, region, rank, 0, 1));
+    } else {
+        while (__atomic_load_n(mine, __ATOMIC_ACQUIRE) == 0)
+            sched_yield();
+        OK(tern_ctx_free(ctx));
+    }
+    OK(tern_barrier(TERN_WORLD));
+    OK(tern_region_free(region));
+}
+
 int main(void)
 {
     const tern_order orders[] = { TERN_RELAXED, TERN_STRICT };
@@ -446,6 +477,7 @@ int main(void)
         job_region_drop(&r);
         OK(tern_ctx_free(ctx));
     }
+    freed();
     OK(tern_atomic_domain_free(domain));
     OK(tern_finalize());
     return 0;

@@ -143,7 +143,8 @@ static inline bool tern_op_notify_put_word(struct tern_ctx *ctx, struct tern_reg
 
     if (TERN_UNLIKELY(!handle || !tern_inject_word(handle, word, to, src)))
         return false;
-    __atomic_store_n(&ctx->inline_unflushed, true, __ATOMIC_RELAXED); /* threads may share the context */
+    /* release: the notification, for a thread that shares the context. Pairs with tern_core_shared_take_unflushed(). */
+    __atomic_store_n(&ctx->inline_unflushed, true, __ATOMIC_RELEASE);
     tern_link_ring(handle->slot);
     return true;
 }

@@ -36,7 +36,8 @@ tern_status tern_op_notify_put_inline(struct tern_ctx *ctx, struct tern_region *
                             (const uint64_t[]){ wire_notify_first(tag, WIRE_NOTIFY_INLINE, len), part->region, offset },
                             to, src, len))
         return TERN_AGAIN;
-    __atomic_store_n(&ctx->inline_unflushed, true, __ATOMIC_RELAXED); /* threads may share the context */
+    /* release: the notification, for a thread that shares the context. Pairs with tern_core_shared_take_unflushed(). */
+    __atomic_store_n(&ctx->inline_unflushed, true, __ATOMIC_RELEASE);
     tern_link_ring(handle->slot);
     return TERN_OK;
 }
