@@ -74,7 +74,7 @@ static tern_status check_parent(const tern_team *parent, int n, tern_team **out,
     if (parent->freed)
         return tern_api_freed(what, "the team parent");
     if (tern_core_in_handler())
-        return tern_base_fail(TERN_ERR_STATE, "%s: a handler of an active message must not create teams", what);
+        return tern_base_fail(TERN_ERR_STATE, "%s: %s must not create teams", what, tern_core_handler_kind());
     if (n < 1 || n > parent->size)
         return tern_base_fail(TERN_ERR_ARG, "%s: n is %d; a team of ranks of %s has 1 to %d ranks", what, n,
                               tern_core_team_name(parent).text, parent->size);

@@ -27,7 +27,7 @@ static inline bool tern_core_has_idle_hooks(void)
 /* Return whether this thread is inside a hook. */
 static inline bool tern_core_in_idle_hook(void)
 {
-    return tern_core_message_depth >= TERN_IDLE_HOOK_DEPTH;
+    return (tern_core_message_depth & (TERN_CORE_LOCKED - 1)) >= TERN_IDLE_HOOK_DEPTH;
 }
 
 /* Call all hooks, unless another thread is calling them or this thread is inside one. */

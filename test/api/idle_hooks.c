@@ -102,6 +102,7 @@ static void misuse(void *arg)
     struct misuse *m = arg;
     uint32_t       word = 0;
     tern_word      wanted = TERN_WORD(&word, TERN_EQ, 1);
+    tern_team     *team = NULL;
 
     if (m->calls++ > 0)
         return;
@@ -115,6 +116,8 @@ static void misuse(void *arg)
     RETURNS(TERN_ERR_STATE, tern_am_short(TERN_WORLD, tern_rank(), 1, NULL, 0));
     SAYS("an idle hook");
     RETURNS(TERN_ERR_STATE, tern_finalize());
+    SAYS("an idle hook");
+    RETURNS(TERN_ERR_STATE, tern_team_strided(tern_team_world(), tern_rank(), 1, 1, 0, &team));
     SAYS("an idle hook");
     OK(tern_put_u32(TERN_WORLD, m->region, tern_rank(), 0, 7)); /* a handler may do this, too */
     CHECK(tern_size() > 0);

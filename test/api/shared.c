@@ -3,7 +3,7 @@
  * Promise: any thread may start any operation on a shared context at any time. What the threads do to memory that each
  * of them has for itself is what a simple model says, whatever they do at the same time. Quiet completes what all
  * threads have started. An event or request may be waited for by another thread than the one that started the
- * operation, and every waiting thread wakes up. Handlers may use a shared context. Freeing a context
+ * operation, and every waiting thread wakes up. Handlers may use a shared context, but must not wait. Freeing a context
  * completes what was started on it.
  *
  * sanitized: 2 4
@@ -344,6 +344,8 @@ static void on_question(const tern_am_event *event, void *user)
 
     (void)event, (void)user;
     OK(tern_put_nbi(ctx, r.region, tern_rank(), at(&threads[0]), &one, 8));
+    RETURNS(TERN_ERR_STATE, tern_probe(ctx, tern_rank(), 4711, TERN_FOREVER, NULL));
+    SAYS("a handler of an active message must not wait");
     atomic_fetch_add(&answered, 1);
 }
 
