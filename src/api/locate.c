@@ -3,17 +3,27 @@
 
 #include "api/check.h"
 #include "api/shared.h"
+#include "base/options.h"
 #include "core/job.h"
 #include "core/region_dynamic.h"
 #include "op/start.h"
 
-/* Fetch bytes of a rank's table over the network. */
+/* Fetch bytes of a rank's table over the network. If the call times out, or the rank dies, the network may write to the
+ * destination of a long get later, and the destination is on the stack or freed. So no get is longer than the bounce
+ * buffer through which the network receives it. */
 static tern_status fetch(tern_ctx *ctx, const struct tern_link_part *table, uint64_t offset, void *to, size_t len,
                          const char *what)
 {
-    struct tern_xfer xfer = { .part = table, .offset = offset, .local = to, .len = len, .get = true };
+    struct tern_xfer xfer = { .part = table, .offset = offset, .local = to, .get = true };
+    tern_status      st = TERN_OK;
 
-    return tern_op_contig(ctx, &xfer, &tern_op_blocking, what);
+    for (size_t done = 0; done < len && st == TERN_OK; done += xfer.len) {
+        xfer.offset = offset + done;
+        xfer.local = (unsigned char *)to + done;
+        xfer.len = len - done < tern_opt.ofi_bounce ? len - done : tern_opt.ofi_bounce;
+        st = tern_op_contig(ctx, &xfer, &tern_op_blocking, what);
+    }
+    return st;
 }
 
 /* Fetch the whole table. Returns TERN_AGAIN if it has changed meanwhile. */

@@ -2,12 +2,15 @@
  *
  * Promise: attached memory is accessible by its address in every call; memory that is not attached, or no longer, is
  * refused, and is not touched; attach and detach need no other rank. A seeded random stream of attach, detach, put and
- * get agrees with a model.
+ * get agrees with a model. A table of a rank on another node is fetched by gets that can be given up.
  *
  * env: TERN_CMA=off
  * env: TERN_TEST=apart=1
  */
 #include "job_test.h"
+
+#include "base/options.h"
+#include "core/region_dynamic.h"
 
 static uint64_t addresses[64];
 
@@ -167,6 +170,34 @@ static void errors(tern_region *region)
     OK(tern_region_detach(region, memory));
 }
 
+static const struct tern_link_path *usual;
+static size_t                       longest;
+
+static tern_status watch_get(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
+{
+    longest = xfer->len > longest ? xfer->len : longest;
+    return usual->start(lane, xfer, op);
+}
+
+/* Put a word, and note the longest get by which the table of the rank is fetched. */
+static void put_watched(tern_region *region, int rank, uint64_t at, uint64_t value)
+{
+    struct tern_link_part *table = (struct tern_link_part *)(uintptr_t)tern_core_dynamic_table(region, rank);
+    struct tern_link_path  watched;
+
+    if (table->base) { /* this process maps the table */
+        OK(tern_put_u64(TERN_WORLD, region, rank, at, value));
+        return;
+    }
+    usual = table->path;
+    watched = *usual;
+    watched.start = watch_get;
+    table->path = &watched;
+    OK(tern_put_u64(TERN_WORLD, region, rank, at, value));
+    table->path = usual;
+    CHECK(longest > 0 && longest <= tern_opt.ofi_bounce);
+}
+
 /* Many ranges. */
 static void many(tern_region *region)
 {
@@ -178,7 +209,7 @@ static void many(tern_region *region)
         OK(tern_region_attach(region, memory + 16 * ((i * 5) % MOST), 8));
     REFUSES(TERN_ERR_NOMEM, tern_region_attach(region, memory + 16 * MOST, 8));
     tell(memory);
-    OK(tern_put_u64(TERN_WORLD, region, right, addresses[right] + 16 * (MOST - 1), 12));
+    put_watched(region, right, addresses[right] + 16 * (MOST - 1), 12);
     RETURNS(TERN_ERR_RANGE, tern_put_u64(TERN_WORLD, region, right, addresses[right] + 8, 12));
     OK(tern_barrier(TERN_WORLD));
     SAME(*(volatile uint64_t *)(void *)(memory + 16 * (MOST - 1)), 12);
