@@ -224,10 +224,17 @@ static void change_end(struct tern_dynamic_table *table)
     atomic_fetch_add_explicit(&table->head.sequence, 1, memory_order_release);
 }
 
-static tern_status check_attach(const struct tern_dynamic_table *table, uint64_t addr, uint64_t len)
+/* Return the number of entries of the own table, which a peer that maps the table may have damaged. */
+static uint64_t own_count(const struct tern_dynamic_table *table)
 {
-    uint64_t count = table->head.count;
+    /* relaxed: only this process writes it, under the lock */
+    uint64_t count = atomic_load_explicit(&table->head.count, memory_order_relaxed);
 
+    return count < TERN_DYNAMIC_RANGES ? count : TERN_DYNAMIC_RANGES;
+}
+
+static tern_status check_attach(const struct tern_dynamic_table *table, uint64_t count, uint64_t addr, uint64_t len)
+{
     if (count == TERN_DYNAMIC_RANGES)
         return tern_base_fail(TERN_ERR_NOMEM, "tern_region_attach: %d ranges are attached, which is the most",
                               TERN_DYNAMIC_RANGES);
@@ -244,10 +251,12 @@ tern_status tern_core_dynamic_attach(struct tern_region *region, void *addr, uin
 {
     struct tern_dynamic_table *table = own_table(region);
     struct tern_mem_handle     handle;
+    uint64_t                   count;
     tern_status                st;
 
     pthread_mutex_lock(&region->dynamic->lock);
-    if ((st = check_attach(table, (uint64_t)(uintptr_t)addr, len)) == TERN_OK) {
+    count = own_count(table);
+    if ((st = check_attach(table, count, (uint64_t)(uintptr_t)addr, len)) == TERN_OK) {
         struct tern_region own = { .own = tern_core_memory_own(addr), .name = tern_core_region_new_name() };
 
         handle = tern_core_making_handle(&own, len, len);
@@ -258,8 +267,8 @@ tern_status tern_core_dynamic_attach(struct tern_region *region, void *addr, uin
     }
     if (st == TERN_OK) {
         change_begin(table);
-        table->entry[table->head.count] = handle;
-        atomic_fetch_add_explicit(&table->head.count, 1, memory_order_relaxed); /* change_end() publishes it */
+        table->entry[count] = handle;
+        atomic_store_explicit(&table->head.count, count + 1, memory_order_relaxed); /* change_end() publishes it */
         change_end(table);
     }
     pthread_mutex_unlock(&region->dynamic->lock);
@@ -272,14 +281,14 @@ tern_status tern_core_dynamic_detach(struct tern_region *region, void *addr)
     uint64_t                   i = 0, count, name = 0;
 
     pthread_mutex_lock(&region->dynamic->lock);
-    count = table->head.count;
+    count = own_count(table);
     while (i < count && table->entry[i].addr != (uint64_t)(uintptr_t)addr)
         i++;
     if (i < count) {
         name = table->entry[i].region;
         change_begin(table);
         table->entry[i] = table->entry[count - 1];
-        atomic_fetch_sub_explicit(&table->head.count, 1, memory_order_relaxed); /* change_end() publishes it */
+        atomic_store_explicit(&table->head.count, count - 1, memory_order_relaxed); /* change_end() publishes it */
         change_end(table);
         for (unsigned link = 0; link < tern_job.links; link++)
             tern_job.ops[link]->unexpose(tern_job.link[link], name);
@@ -370,7 +379,7 @@ void tern_core_dynamic_close(struct tern_region *region)
     struct tern_dynamic_table *table = own_table(region);
     struct tern_dynamic_range *next;
 
-    for (uint64_t i = 0; i < table->head.count; i++)
+    for (uint64_t i = 0, count = own_count(table); i < count; i++)
         for (unsigned link = 0; link < tern_job.links; link++)
             tern_job.ops[link]->unexpose(tern_job.link[link], table->entry[i].region);
     for (struct tern_dynamic_range *range = dynamic->ranges; range; range = next) {

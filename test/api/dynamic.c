@@ -198,6 +198,18 @@ static void put_watched(tern_region *region, int rank, uint64_t at, uint64_t val
     CHECK(longest > 0 && longest <= tern_opt.ofi_bounce);
 }
 
+/* A peer on the node has damaged the number of entries of this rank's table. */
+static void damaged(tern_region *region)
+{
+    struct tern_dynamic_table *table = region->own.addr;
+    static unsigned char       memory[8];
+
+    atomic_store(&table->head.count, UINT64_MAX);
+    REFUSES(TERN_ERR_NOMEM, tern_region_attach(region, memory, sizeof(memory)));
+    REFUSES(TERN_ERR_ARG, tern_region_detach(region, memory));
+    atomic_store(&table->head.count, 0);
+}
+
 /* Many ranges. */
 static void many(tern_region *region)
 {
@@ -276,6 +288,7 @@ int main(void)
     errors(region);
     calls(region);
     notified(region);
+    damaged(region);
     many(region);
     model(region);
     OK(tern_region_attach(region, left_attached, sizeof(left_attached)));
