@@ -29,7 +29,7 @@
 #include "boot/helper.h"
 #include "core/job.h"
 #include "core/links.h"
-#include "core/region.h"
+#include "core/region_dynamic.h"
 
 #define MOST_RANGES 256 /* adopted at the same time */
 
@@ -158,20 +158,26 @@ static tern_status check_maps(uintptr_t first, uint64_t bytes)
     return st;
 }
 
-static tern_status check_regions(const void *addr, uint64_t len)
+/* Check that no region of this rank has memory in the pages: a network may have locked the pages that are to be
+ * replaced. The program has one thread, so that nothing is attached to dynamic regions meanwhile. */
+static tern_status check_regions(uint64_t first, uint64_t bytes)
 {
-    uint64_t    from = (uint64_t)(uintptr_t)addr;
     tern_status st = TERN_OK;
 
     pthread_mutex_lock(&tern_job.lock);
     TERN_LIST_EACH(struct tern_region, region, &tern_job.regions, node) {
         const struct tern_link_part *part = &region->part[tern_job.boot.rank];
 
-        if (part->reserve > 0 && from < part->addr + part->reserve && part->addr < from + len)
+        if (part->reserve > 0 && first < part->addr + part->reserve && part->addr < first + bytes)
             st = tern_base_fail(TERN_ERR_ARG,
-                                "the memory overlaps %llu bytes at 0x%llx that are in another region; free "
+                                "the pages contain some of the %llu bytes at 0x%llx that are in another region; free "
                                 "that region first",
                                 (unsigned long long)part->size, (unsigned long long)part->addr);
+        if (region->dynamic && tern_core_dynamic_holds(region, first, bytes))
+            st = tern_base_fail(TERN_ERR_ARG,
+                                "the pages, %llu bytes at 0x%llx, contain memory that is attached to a region; detach "
+                                "it first",
+                                (unsigned long long)bytes, (unsigned long long)first);
     }
     if (st == TERN_OK && range_count == MOST_RANGES)
         st = tern_base_fail(TERN_ERR_NOMEM, "this process has adopted %d pieces of memory already, which is the most",
@@ -192,7 +198,7 @@ tern_status tern_core_adopt_check(const void *addr, uint64_t len)
         return tern_base_fail(TERN_ERR_ARG, "%llu bytes wrap around the end of memory", (unsigned long long)len);
     if (holds(first, bytes, __builtin_frame_address(0)))
         return tern_base_fail(TERN_ERR_ARG, "the pages contain the stack of this thread");
-    if ((st = check_threads()) < 0 || (st = check_regions(addr, len)) < 0)
+    if ((st = check_threads()) < 0 || (st = check_regions(first, bytes)) < 0)
         return st;
     return check_maps(first, bytes);
 }

@@ -299,6 +299,16 @@ tern_status tern_core_dynamic_detach(struct tern_region *region, void *addr)
                : tern_base_fail(TERN_ERR_ARG, "tern_region_detach: no memory that begins at %p is attached", addr);
 }
 
+bool tern_core_dynamic_holds(const struct tern_region *region, uint64_t addr, uint64_t len)
+{
+    const struct tern_dynamic_table *table = own_table(region);
+
+    for (uint64_t i = 0, count = own_count(table); i < count; i++)
+        if (addr < table->entry[i].addr + table->entry[i].size && table->entry[i].addr < addr + len)
+            return true;
+    return false;
+}
+
 /* ---- creation ---- */
 
 /* Turn a region whose parts are the tables into a dynamic one. */

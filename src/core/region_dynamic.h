@@ -37,6 +37,10 @@ tern_status tern_core_dynamic_open(struct tern_ctx *ctx, tern_status checked, st
 tern_status tern_core_dynamic_attach(struct tern_region *region, void *addr, uint64_t len);
 tern_status tern_core_dynamic_detach(struct tern_region *region, void *addr);
 
+/* Return whether this rank has attached some of len bytes from an address on. No other thread may attach or detach
+ * memory meanwhile. */
+bool tern_core_dynamic_holds(const struct tern_region *region, uint64_t addr, uint64_t len);
+
 /* Free what belongs to a dynamic region; the region is being freed. */
 void tern_core_dynamic_close(struct tern_region *region);
 

@@ -161,6 +161,10 @@ static void refusals(void)
     RETURNS(TERN_ERR_ARG, tern_region_adopt(TERN_WORLD, fixed + 8, 8, &none));
     SAYS("another region");
     OK(tern_region_free(region));
+    OK(tern_region_register(TERN_WORLD, fixed, 8, &region));
+    RETURNS(TERN_ERR_ARG, tern_region_adopt(TERN_WORLD, fixed + 100, 8, &none)); /* in the same page */
+    SAYS("another region");
+    OK(tern_region_free(region));
     OK(tern_region_adopt(TERN_WORLD, fixed, 100, &region));
     RETURNS(TERN_ERR_ARG, tern_region_adopt(TERN_WORLD, fixed + 200, 8, &none)); /* in the same page */
     RETURNS(TERN_ERR_ARG, tern_region_grow(region, 200));

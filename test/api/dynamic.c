@@ -144,6 +144,8 @@ static void errors(tern_region *region)
     OK(tern_region_attach(region, memory, sizeof(memory)));
     REFUSES(TERN_ERR_ARG, tern_region_attach(region, memory + 255, 8));
     SAYS("overlaps");
+    REFUSES(TERN_ERR_ARG, tern_region_adopt(TERN_WORLD, memory + 250, 64, &none));
+    SAYS("attached to a region");
     REFUSES(TERN_ERR_ARG, tern_region_detach(region, memory + 1));
     OK(tern_barrier(TERN_WORLD));
     OK(tern_put_u8(TERN_WORLD, region, right, addresses[right] + 255, 1));
