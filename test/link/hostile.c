@@ -5,7 +5,8 @@
  * ignored; memory that is not exposed is never touched; lists that lead nowhere or are circular come to an end. A
  * target that changes the head of a chunk after serving it cannot make the initiator write any memory but the
  * transfer's own. A memory handle that names bytes which its file does not have is refused: these bytes could be
- * mapped, but touching them would raise a signal.
+ * mapped, but touching them would raise a signal. So is a message that names no memory for a team, or memory that the
+ * arena does not have or keeps for itself.
  *
  * The process opens the link as rank 0 of 2. It plays rank 1 by writing the bounce control block of rank 1, and the
  * block of rank 0 as rank 1 could. Each case runs in its own process.
@@ -425,6 +426,24 @@ static void cards_of_files(struct scene *s)
         EXPECT(st[i] == TERN_ERR_LINK);
 }
 
+/* The peer tells where the memory of a team is that it has created. */
+static void memory_of_a_team(struct scene *s)
+{
+    static const uint64_t   bad[] = { 0, 4096, TERN_ARENA_CONTROL - 4096, 1ull << 45, UINT64_MAX - 4095 };
+    struct tern_link_group  as = { .id = 9, .size = 2 };
+    struct tern_link_group *group;
+    struct tern_space       space;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        as.space = bad[i];
+        EXPECT(s->r.ops->group->open(s->r.link, &as, &group) == TERN_ERR_LINK);
+    }
+    EXPECT(tern_boot_space_take(&s->r.boot, s->r.boot.arena, s->r.ops->group->space(2), &space) == TERN_OK);
+    as.space = space.offset;
+    EXPECT(s->r.ops->group->open(s->r.link, &as, &group) == TERN_OK);
+    group->ops->close(group);
+}
+
 static void play(scene_body *body)
 {
     struct scene s = { .data = { 0 } };
@@ -450,6 +469,7 @@ SCENE_TEST(chunks_that_change)
 SCENE_TEST(answers_too_long)
 SCENE_TEST(cards_of_the_arena)
 SCENE_TEST(cards_of_files)
+SCENE_TEST(memory_of_a_team)
 
 int main(void)
 {
@@ -461,7 +481,7 @@ int main(void)
         cmocka_unit_test(test_circles),          cmocka_unit_test(test_a_long_list),
         cmocka_unit_test(test_random_bytes),     cmocka_unit_test(test_chunks_that_change),
         cmocka_unit_test(test_answers_too_long), cmocka_unit_test(test_cards_of_the_arena),
-        cmocka_unit_test(test_cards_of_files),
+        cmocka_unit_test(test_cards_of_files),   cmocka_unit_test(test_memory_of_a_team),
     };
 
     return cmocka_run_group_tests_name("hostile peers", tests, default_options, NULL);

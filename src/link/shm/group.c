@@ -50,17 +50,19 @@ static uint64_t shm_group_space(uint32_t size)
     return tern_base_round_up(size * sizeof(struct shm_barrier_slot) + sizeof(struct tern_robust_lock), 4096);
 }
 
-/* Map the memory that a member has allocated. */
+/* Map the memory that a member has allocated, according to a message of that member. */
 static tern_status map_hall(struct shm_group *group)
 {
     struct stat about;
     void       *at;
 
     group->bytes = shm_group_space(group->base.size);
-    if (fstat(group->shm->boot->arena, &about) != 0 ||
+    if (fstat(group->shm->boot->arena, &about) != 0 || group->base.space < TERN_ARENA_CONTROL ||
         !tern_base_covers((uint64_t)about.st_size, group->base.space, group->bytes))
-        return tern_base_fail(TERN_ERR_LINK, "link shm: the memory of a team at offset %llu is outside of the arena",
-                              (unsigned long long)group->base.space);
+        return tern_base_fail(
+            TERN_ERR_LINK,
+            "link shm: the memory of a team at offset %llu is outside of the arena, or not a region of it",
+            (unsigned long long)group->base.space);
     at = mmap(NULL, group->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, group->shm->boot->arena,
               (off_t)group->base.space);
     if (at == MAP_FAILED)
@@ -86,6 +88,9 @@ static tern_status shm_group_open(struct tern_link *link, const struct tern_link
     group->shm = shm;
     if (as->space != 0)
         st = map_hall(group);
+    else if (as->id >= SHM_GROUPS)
+        st = tern_base_fail(TERN_ERR_LINK, "link shm: no member has allocated the memory of a team of %u ranks",
+                            as->size);
     else
         group->hall =
             (struct shm_barrier_slot *)(void *)(shm->control + tern_shm_barrier_block_offset(shm->locals, as->id));
