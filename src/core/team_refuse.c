@@ -22,12 +22,25 @@ void tern_core_creation_no_memory(void)
 
 /* ---- sending ---- */
 
-/* Send what can be sent. The caller has the lock, and holds the delivery or is delivering. */
+/* Whether an earlier message to the same rank has not been sent: messages to a rank stay in order. */
+static bool is_second(const struct unsent *one)
+{
+    TERN_LIST_EACH(const struct unsent, earlier, &tern_core_creations.unsent, listed) {
+        if (earlier == one)
+            return false;
+        if (earlier->peer == one->peer)
+            return true;
+    }
+    return false;
+}
+
+/* Send what can be sent. A rank whose queue is full, because it computes, delays only the messages to itself. The
+ * caller has the lock, and holds the delivery or is delivering. */
 void tern_core_creation_flush(void)
 {
     TERN_LIST_EACH(struct unsent, one, &tern_core_creations.unsent, listed) {
-        if (tern_core_message_send_own(one->peer, &one->wire, sizeof(one->wire)) == TERN_AGAIN)
-            return;
+        if (is_second(one) || tern_core_message_send_own(one->peer, &one->wire, sizeof(one->wire)) == TERN_AGAIN)
+            continue;
         if (one->of)
             one->of->unsent--;
         tern_base_list_remove(&one->listed);
