@@ -76,7 +76,7 @@ struct tern_team_map *tern_core_team_map(const int32_t *members, int size)
     return map;
 }
 
-static void map_drop(struct tern_team_map *map)
+void tern_core_team_map_drop(struct tern_team_map *map)
 {
     /* acq_rel: the uses of the tables before they are freed. Pairs with itself. */
     if (map && atomic_fetch_sub_explicit(&map->users, 1, memory_order_acq_rel) == 1)
@@ -164,7 +164,7 @@ void tern_core_team_close(struct tern_team *team)
     if (team->group)
         team->group->ops->close(team->group);
     free(team->scratch);
-    map_drop(team->map);
+    tern_core_team_map_drop(team->map);
     *team = (struct tern_team){ 0 };
     tern_base_list_init(&team->node);
 }

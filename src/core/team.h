@@ -68,6 +68,9 @@ struct tern_team *tern_core_team_numbered(uint32_t id);
 /* Create the tables for a list of ranks of the job. Returns NULL if there is no memory. */
 struct tern_team_map *tern_core_team_map(const int32_t *members, int size);
 
+/* Give up a use of the tables; NULL is permitted. */
+void tern_core_team_map_drop(struct tern_team_map *map);
+
 /* Fill tables whose memory the caller has allocated. */
 void tern_core_team_map_fill(struct tern_team_map *map, const int32_t *members, int size);
 

@@ -136,13 +136,19 @@ static struct tern_team_map *map_for(const struct tern_team_plan *plan)
 
 tern_status tern_core_team_make(const struct tern_team_plan *plan, struct tern_team **out)
 {
-    struct tern_team     *team = tern_core_team_new();
+    struct tern_team     *team;
     bool                  identity = is_identity(plan);
-    struct tern_team_map *map = identity ? NULL : map_for(plan);
+    struct tern_team_map *map;
     tern_status           st;
 
+    if (plan->id < TERN_TEAM_FIRST) /* proposed by another rank */
+        return tern_base_fail(TERN_ERR_LINK, "another rank proposes %u as the id of a team, which no created team has",
+                              plan->id);
+    team = tern_core_team_new();
+    map = identity ? NULL : map_for(plan);
     if (!team || (!map && !identity)) {
         free(team);
+        tern_core_team_map_drop(map);
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for a team of %d ranks", plan->size);
     }
     st = tern_core_team_open(team, plan->id, map, plan->size, plan->rank, plan->space);

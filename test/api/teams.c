@@ -11,6 +11,9 @@
 
 #include "job_test.h"
 
+#include "core/job.h"
+#include "core/team_create.h"
+
 #define MANY 70
 
 static int got, replied, got_source, reply_source;
@@ -320,6 +323,18 @@ static void mistakes(void)
     CHECK(tern_team_rank(team) == -1 && tern_team_size(team) == -1);
 }
 
+/* Another rank proposes the id of a team that every job has. */
+static void strange_ids(void)
+{
+    const int32_t         member = tern_rank();
+    struct tern_team     *team = NULL;
+    struct tern_team_plan plan = { .members = &member, .size = 1 };
+
+    for (plan.id = 0; plan.id < TERN_TEAM_FIRST; plan.id++)
+        RETURNS(TERN_ERR_LINK, tern_core_team_make(&plan, &team));
+    CHECK(team == NULL);
+}
+
 int main(void)
 {
     tern_team *team;
@@ -336,6 +351,7 @@ int main(void)
     OK(tern_barrier(TERN_WORLD));
     many();
     mistakes();
+    strange_ids();
     for (int i = 0; i < tern_size(); i++)
         members[i] = i;
     OK(tern_team_survivors(TERN_WORLD, &team)); /* nobody has died */
