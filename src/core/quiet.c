@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/shared.h"
 #include "core/wait.h"
 
 struct quiet {
@@ -147,4 +148,12 @@ tern_status tern_core_quiet_wait(struct tern_ctx *ctx, enum tern_quiet_scope sco
         tern_core_op_complete(tern_core_event_op(&event), TERN_OK);
     }
     return st;
+}
+
+tern_status tern_core_quiet_all(struct tern_ctx *ctx, const char *call, tern_deadline deadline)
+{
+    if (TERN_LIKELY(!ctx->shared))
+        return tern_core_ctx_drain(ctx, deadline, call);
+    tern_core_shared_take_unflushed(ctx);
+    return tern_core_quiet_wait(ctx, TERN_QUIET_ALL, -1, call, deadline);
 }

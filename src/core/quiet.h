@@ -19,6 +19,11 @@ enum tern_quiet_scope {
  * or TERN_ERR_NOMEM. */
 tern_status tern_core_quiet_start(struct tern_ctx *ctx, const char *call, tern_event *event);
 
+/* Wait for everything that the context has started. Operations that other threads start meanwhile on a shared context,
+ * whose lock the caller holds, do not delay the call. Returns TERN_OK, TERN_ERR_TIMEOUT, TERN_ERR_STATE in a handler,
+ * or TERN_ERR_NOMEM. */
+tern_status tern_core_quiet_all(struct tern_ctx *ctx, const char *call, tern_deadline deadline);
+
 /* Wait for everything in the scope that the context has started. rank is a rank of the job, for TERN_QUIET_RANK.
  * Returns TERN_OK, TERN_ERR_TIMEOUT, TERN_ERR_STATE in a handler, or TERN_ERR_NOMEM. */
 tern_status tern_core_quiet_wait(struct tern_ctx *ctx, enum tern_quiet_scope scope, int rank, const char *call,

@@ -3,8 +3,8 @@
  * Promise: any thread may start any operation on a shared context at any time. What the threads do to memory that each
  * of them has for itself is what a simple model says, whatever they do at the same time. Quiet completes what all
  * threads have started. An event or request may be waited for by another thread than the one that started the
- * operation, and every waiting thread wakes up. Handlers may use a shared context, but must not wait. Freeing a context
- * completes what was started on it.
+ * operation, and every waiting thread wakes up. Handlers may use a shared context, but must not wait. Freeing a
+ * context, unlocking a mutex and atomic operations with TERN_RELEASE complete what was started on the context.
  *
  * sanitized: 2 4
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=4
@@ -417,22 +417,41 @@ static void time_limits(void)
     OK(tern_ctx_set_timeout(ctx, 0));
 }
 
-/* The data of a notified put may travel in the notification. The target, which does not call Tern, has the data when
- * the context of the put has been freed. */
-static void freed(void)
+/* What completes everything that was started on a context. */
+enum completion { FREE, RELEASE, UNLOCK, COMPLETIONS };
+
+static void complete(enum completion how, tern_region *region, tern_mutexes *mutexes)
+{
+    static const uint64_t one = 1;
+    tern_atomic_args      add = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_ADD, .type = TERN_UINT64, .operand = &one);
+
+    switch (how) {
+    case FREE: OK(tern_ctx_free(ctx)); break;
+    case RELEASE: OK(tern_atomic_with(ctx, NULL, region, 0, 16, &add, &TERN_OPTS(.flags = TERN_RELEASE))); break;
+    default: OK(tern_mutex_unlock(ctx, mutexes, 0, 0));
+    }
+}
+
+/* The data of a notified put may travel in the notification. The target does not call Tern, and has the data
+ * nevertheless when a call has returned that completes everything. */
+static void put_inline(enum completion how)
 {
     int             right = (tern_rank() + 1) % tern_size();
     uint64_t        data = 77, back = 0;
     tern_region    *region;
+    tern_mutexes   *mutexes;
     const uint64_t *mine;
 
     OK(tern_region_create(TERN_WORLD, 64, NULL, &region));
+    OK(tern_mutex_create(TERN_WORLD, 1, &mutexes));
     OK(tern_ctx_create(tern_team_world(), TERN_RELAXED | TERN_SHARED, &ctx));
     mine = tern_region_ptr(region, tern_rank());
     OK(tern_barrier(TERN_WORLD));
     if (tern_rank() == 0) {
+        if (how == UNLOCK)
+            OK(tern_mutex_lock(ctx, mutexes, 0, 0));
         OK(tern_put_notify_nbi(ctx, region, right, 8, &data, sizeof(data), 1));
-        OK(tern_ctx_free(ctx));
+        complete(how, region, mutexes);
         OK(tern_get_u64(TERN_WORLD, region, right, 8, &back));
         SAME(back, data);
         for (int rank = 1; rank < tern_size(); rank++)
@@ -440,9 +459,11 @@ static void freed(void)
     } else {
         while (__atomic_load_n(mine, __ATOMIC_ACQUIRE) == 0)
             sched_yield();
-        OK(tern_ctx_free(ctx));
     }
     OK(tern_barrier(TERN_WORLD));
+    if (how != FREE || tern_rank() > 0)
+        OK(tern_ctx_free(ctx));
+    OK(tern_mutex_free(mutexes));
     OK(tern_region_free(region));
 }
 
@@ -479,7 +500,8 @@ int main(void)
         job_region_drop(&r);
         OK(tern_ctx_free(ctx));
     }
-    freed();
+    for (unsigned how = 0; how < COMPLETIONS; how++)
+        put_inline((enum completion)how);
     OK(tern_atomic_domain_free(domain));
     OK(tern_finalize());
     return 0;

@@ -8,6 +8,8 @@
 #include "base/float.h"
 #include "base/read_once.h"
 #include "core/job.h"
+#include "core/quiet.h"
+#include "core/shared.h"
 #include "op/atomic/exec.h"
 #include "op/notify/signal.h"
 
@@ -165,10 +167,12 @@ static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, con
  * if the flags forbid waiting and operations are outstanding. */
 static tern_status release(struct tern_ctx *ctx, uint32_t flags, const char *call)
 {
-    if (!tern_core_ctx_is_busy(ctx))
+    if (!tern_core_ctx_is_busy(ctx) && !ctx->shared)
         return TERN_OK;
     if (!(flags & TERN_IMMEDIATE))
-        return tern_core_ctx_drain(ctx, tern_core_ctx_deadline(ctx), call);
+        return tern_core_quiet_all(ctx, call, tern_core_ctx_deadline(ctx));
+    if (ctx->shared)
+        tern_core_shared_take_unflushed(ctx);
     return tern_core_ctx_flush(ctx) ? TERN_OK : TERN_AGAIN;
 }
 

@@ -16,6 +16,7 @@
 #include "base/read_once.h"
 #include "boot/bell.h"
 #include "core/job.h"
+#include "core/quiet.h"
 #include "core/wait.h"
 #include "core/wire.h"
 #include "op/start.h"
@@ -377,8 +378,8 @@ tern_status tern_op_mutex_unlock(const struct tern_op_mutex *m)
     struct locking l = { .mutex = m, .name = name_of(m->ctx) };
     tern_status    st = TERN_OK;
 
-    if (tern_core_ctx_is_busy(m->ctx))
-        st = tern_core_ctx_drain(m->ctx, tern_core_ctx_deadline(m->ctx), m->what);
+    if (tern_core_ctx_is_busy(m->ctx) || m->ctx->shared)
+        st = tern_core_quiet_all(m->ctx, m->what, tern_core_ctx_deadline(m->ctx));
     if (st < 0)
         return st;
     if (TERN_LIKELY(tern_link_loads(m->part) && tern_base_qlock_try_release(turn_of(m), l.name)))
