@@ -90,6 +90,25 @@ static tern_status range_new(struct tern_region *region, int world, const struct
     return st;
 }
 
+static void part_close(struct tern_link_part *part)
+{
+    if (part->path)
+        tern_job.ops[part->link]->detach(tern_job.link[part->link], part);
+}
+
+/* Free the ranges that were made after the given one; NULL: all. No operation uses them. */
+static void ranges_free(struct tern_dynamic *dynamic, const struct tern_dynamic_range *last)
+{
+    while (dynamic->ranges != last) {
+        struct tern_dynamic_range *range = dynamic->ranges;
+
+        dynamic->ranges = range->next;
+        part_close(&range->part);
+        part_close(&range->net);
+        free(range);
+    }
+}
+
 static int by_address(const void *a, const void *b)
 {
     const struct tern_dynamic_range *x = *(struct tern_dynamic_range *const *)a;
@@ -103,6 +122,7 @@ static tern_status install(struct tern_region *region, int world, uint64_t seque
                            const struct tern_mem_handle *entries, uint64_t count)
 {
     struct view                *view = &region->dynamic->views[world];
+    struct tern_dynamic_range  *before = region->dynamic->ranges;
     struct tern_dynamic_range **list = calloc(count + 1, sizeof(*list));
     tern_status                 st = TERN_OK;
 
@@ -117,6 +137,7 @@ static tern_status install(struct tern_region *region, int world, uint64_t seque
             st = range_new(region, world, &entries[i], &list[i]);
     }
     if (st < 0) {
+        ranges_free(region->dynamic, before);
         free(list);
         return st;
     }
@@ -377,27 +398,15 @@ tern_status tern_core_dynamic_open(struct tern_ctx *ctx, tern_status checked, st
     return TERN_OK;
 }
 
-static void part_close(struct tern_link_part *part)
-{
-    if (part->path)
-        tern_job.ops[part->link]->detach(tern_job.link[part->link], part);
-}
-
 void tern_core_dynamic_close(struct tern_region *region)
 {
     struct tern_dynamic       *dynamic = region->dynamic;
     struct tern_dynamic_table *table = own_table(region);
-    struct tern_dynamic_range *next;
 
     for (uint64_t i = 0, count = own_count(table); i < count; i++)
         for (unsigned link = 0; link < tern_job.links; link++)
             tern_job.ops[link]->unexpose(tern_job.link[link], table->entry[i].region);
-    for (struct tern_dynamic_range *range = dynamic->ranges; range; range = next) {
-        next = range->next;
-        part_close(&range->part);
-        part_close(&range->net);
-        free(range);
-    }
+    ranges_free(dynamic, NULL);
     for (int rank = 0; rank < tern_job.boot.ranks; rank++) {
         part_close(&dynamic->tables[rank]);
         free(dynamic->views[rank].range);

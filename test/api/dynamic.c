@@ -9,6 +9,8 @@
  */
 #include "job_test.h"
 
+#include <malloc.h>
+
 #include "base/options.h"
 #include "core/region_dynamic.h"
 
@@ -200,6 +202,31 @@ static void put_watched(tern_region *region, int rank, uint64_t at, uint64_t val
     CHECK(longest > 0 && longest <= tern_opt.ofi_bounce);
 }
 
+/* A rank has damaged an entry of its own table: accesses to its memory fail, and leave no memory behind. */
+static void damaged_entry(tern_region *region)
+{
+    struct tern_dynamic_table *table = region->own.addr;
+    static unsigned char       memory[64];
+    int                        right = (tern_rank() + 1) % tern_size();
+    struct mallinfo2           before = { 0 }, after;
+
+    for (size_t i = 0; i < sizeof(memory); i++)
+        OK(tern_region_attach(region, memory + i, 1));
+    table->entry[sizeof(memory) - 1].mem_kind = TERN_MEM_NONE;
+    atomic_fetch_add(&table->head.sequence, 2);
+    tell(memory);
+    for (int i = 0; i < 20; i++) {
+        RETURNS(TERN_ERR_LINK, tern_put_u8(TERN_WORLD, region, right, addresses[right], 1));
+        if (i == 9)
+            before = mallinfo2();
+    }
+    after = mallinfo2();
+    CHECK(JOB_SANITIZED || after.uordblks < before.uordblks + 10 * sizeof(memory) * sizeof(struct tern_dynamic_range));
+    OK(tern_barrier(TERN_WORLD));
+    for (size_t i = 0; i < sizeof(memory); i++)
+        OK(tern_region_detach(region, memory + i));
+}
+
 /* A peer on the node has damaged the number of entries of this rank's table. */
 static void damaged(tern_region *region)
 {
@@ -291,6 +318,7 @@ int main(void)
     calls(region);
     notified(region);
     damaged(region);
+    damaged_entry(region);
     many(region);
     model(region);
     OK(tern_region_attach(region, left_attached, sizeof(left_attached)));
