@@ -40,6 +40,15 @@ void tern_boot_memory_wake(struct tern_slot *slot)
         tern_boot_bell_wake(&slot->bell);
 }
 
+void tern_boot_slot_wake(struct tern_slot *slot)
+{
+    /* relaxed: the increment of the bell follows. A thread that reads the new value of the bell announces itself
+     * again. */
+    if (atomic_load_explicit(&slot->memory_waits, memory_order_relaxed) != 0)
+        atomic_store_explicit(&slot->memory_waits, 0, memory_order_relaxed);
+    tern_boot_bell_wake(&slot->bell);
+}
+
 void tern_boot_bell_wake(_Atomic uint32_t *bell)
 {
     /* release: publishes the caller's writes before the new value. Pairs with the kernel's check of the futex value,

@@ -35,13 +35,25 @@ extern bool tern_boot_bell_joined;
 /* Register this process for the barriers that others run. Returns false if the kernel lacks membarrier. */
 bool tern_boot_bell_join(void);
 
-/* Ring without a fence. The calling process must be registered, and the threads of the rank that is woken must call
- * tern_base_membarrier() after each announcement. */
-static inline void tern_boot_bell_ring_lightly(_Atomic uint32_t *bell, _Atomic uint32_t *sleepers)
+/* Return whether a thread of the rank may sleep on the rank's bell. A thread that has set memory_waits relies on every
+ * ring from then on: it may evaluate its condition once more, and sleep without another poll. */
+static inline bool tern_boot_may_sleep(const struct tern_slot *slot)
+{
+    /* relaxed, both: the caller orders them after what it has published */
+    return (atomic_load_explicit(&slot->sleepers, memory_order_relaxed) |
+            atomic_load_explicit(&slot->memory_waits, memory_order_relaxed)) != 0;
+}
+
+/* Wake the threads of a rank that sleep on its bell, of which there may be some. */
+void tern_boot_slot_wake(struct tern_slot *slot);
+
+/* Wake the threads of a rank that sleep on its bell, without a fence. The calling process must be registered, and the
+ * threads of the rank that is woken must call tern_base_membarrier() after each announcement. */
+static inline void tern_boot_wake_lightly(struct tern_slot *slot)
 {
     atomic_signal_fence(memory_order_seq_cst); /* tern_base_membarrier() provides the rest of the fence */
-    if (__builtin_expect(atomic_load_explicit(sleepers, memory_order_relaxed) != 0, 0))
-        tern_boot_bell_wake(bell);
+    if (__builtin_expect(tern_boot_may_sleep(slot), 0))
+        tern_boot_slot_wake(slot);
 }
 
 /* Wake the threads of a rank that wait for a change of the rank's memory. slot->memory_waits was not 0. */
@@ -69,18 +81,14 @@ static inline uint32_t tern_boot_bell_announce(_Atomic uint32_t *bell, _Atomic u
     return seen;
 }
 
-/* Wake the threads of a rank that sleep on its bell, and keep those from sleeping that evaluate the conditions of their
- * waits themselves (tern_idle_step): such a thread announces itself in memory_waits first, and in sleepers after it has
- * evaluated its condition. The caller has published its data. */
+/* Wake the threads of a rank that sleep on its bell. The caller has published its data. */
 static inline void tern_boot_wake(struct tern_slot *slot)
 {
-    /* seq_cst: the data that the caller has published before the loads. Pairs with the fences between either
-     * announcement and the last poll, or the evaluation of the condition, that follows it. */
+    /* seq_cst: the data that the caller has published before the loads of sleepers and memory_waits. Pairs with the
+     * fences of tern_boot_bell_announce(), and of the announcement in core/wait.c. */
     atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&slot->sleepers, memory_order_relaxed) != 0)
-        tern_boot_bell_wake(&slot->bell);
-    else if (__builtin_expect(atomic_load_explicit(&slot->memory_waits, memory_order_relaxed) != 0, 0))
-        tern_boot_memory_wake(slot);
+    if (__builtin_expect(tern_boot_may_sleep(slot), 0))
+        tern_boot_slot_wake(slot);
 }
 
 /* Wake the thread that serves a rank's peers. The caller has published its request. */

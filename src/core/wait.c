@@ -123,34 +123,61 @@ static int64_t longest_sleep(const struct tern_wait *wait, const struct tern_wai
     return nap > 0 && nap < most ? nap : most;
 }
 
-/* Sleep until the bell rings, the deadline, or the next report. *rung returns whether the bell rang. If the caller
- * evaluates the condition, this function announces the sleep when it is called for the first time, and sleeps when it
- * is called again. */
+/* Sleep while the bell has the value seen, after the sleep has been announced. */
+static void sleep_on(struct tern_slot *slot, uint32_t seen, int64_t ns)
+{
+    int64_t most;
+
+    /* The word ending is read after the bell: a rank that calls tern_exit sets the word before it rings. */
+    if (ns <= 0 || tern_boot_is_ending(tern_job.boot.segment) || tern_core_message_has_more())
+        return;
+    most = tern_core_links_may_sleep();
+    tern_boot_bell_wait(&slot->bell, seen, ns < most ? ns : most);
+}
+
+/* Sleep until the bell rings, the deadline, or the next report. *rung returns whether the bell rang. */
 static tern_status sleep_until_rung(const struct tern_wait *wait, struct tern_wait_state *s, bool *rung)
 {
     struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
-    uint32_t          seen = s->seen;
     int64_t           ns = longest_sleep(wait, s);
+    uint32_t          seen;
     tern_status       st;
     bool              again;
 
-    if (wait->on_memory && !s->announced)
-        seen = s->seen = announce_on_memory(slot);
-    if (wait->by_caller && (s->announced = !s->announced))
-        return TERN_PENDING;
-    if (!wait->on_memory)
-        seen = atomic_load_explicit(&slot->bell, memory_order_relaxed);
+    seen = wait->on_memory ? announce_on_memory(slot) : atomic_load_explicit(&slot->bell, memory_order_relaxed);
     tern_boot_bell_announce(&slot->bell, &slot->sleepers);
     st = last_poll(wait, slot, &again);
-    /* The word ending is read after the bell: a rank that calls tern_exit sets the word before it rings. */
-    if (st == TERN_PENDING && ns > 0 && !again && !tern_boot_is_ending(tern_job.boot.segment) &&
-        !tern_core_message_has_more()) {
-        int64_t most = tern_core_links_may_sleep();
-        tern_boot_bell_wait(&slot->bell, seen, ns < most ? ns : most);
-    }
+    if (st == TERN_PENDING && !again)
+        sleep_on(slot, seen, ns);
     tern_boot_bell_withdraw(&slot->sleepers);
     *rung = atomic_load_explicit(&slot->bell, memory_order_relaxed) != seen; /* a hint */
     return st == TERN_PENDING ? wait->poll(wait->arg) : st;
+}
+
+/* The sleep of a wait whose condition the caller evaluates takes two steps. The first one announces the sleep and
+ * polls, the second one sleeps. The caller evaluates the condition in between, and there is no poll after that, because
+ * a poll may process the put of a peer on another node, of which nothing else tells. Whatever happens after the
+ * announcement rings the bell (tern_boot_may_sleep), also in this process. */
+static void announce_for_caller(const struct tern_wait *wait, struct tern_wait_state *s)
+{
+    uint32_t wants = tern_base_wake_requests_ended();
+
+    s->seen = announce_on_memory(tern_core_job_slot(tern_job.boot.rank));
+    wait->poll(wait->arg);
+    s->announced = !tern_base_wake_requests_since(wants); /* otherwise announce again: see last_poll() */
+}
+
+static void sleep_for_caller(const struct tern_wait *wait, struct tern_wait_state *s, bool *rung)
+{
+    struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
+
+    s->announced = false;
+    tern_boot_bell_announce(&slot->bell, &slot->sleepers); /* the progress thread takes over while a thread sleeps */
+    if (s->delivered == tern_core_message_delivered())
+        sleep_on(slot, s->seen, longest_sleep(wait, s));
+    tern_boot_bell_withdraw(&slot->sleepers);
+    *rung = atomic_load_explicit(&slot->bell, memory_order_relaxed) != s->seen; /* a hint */
+    wait->poll(wait->arg);
 }
 
 /* Return how long to spin before the next sleep: twice as long if the previous sleep was cut short, because messages
@@ -197,16 +224,17 @@ static void begin(struct tern_wait_state *s)
                                    .delivered = tern_core_message_delivered() };
 }
 
-/* Poll once; if there is nothing, spin, yield or sleep. */
-static inline __attribute__((always_inline)) tern_status step(const struct tern_wait *wait, struct tern_wait_state *s)
+/* Poll once; if there is nothing, spin, yield or sleep. *more returns whether the step ends here, without a look at the
+ * clock. */
+static inline __attribute__((always_inline)) tern_status poll_or_rest(const struct tern_wait *wait,
+                                                                      struct tern_wait_state *s, bool *rung, bool *more)
 {
-    int64_t     before = s->now;
-    bool        rung = false;
     tern_status st;
 
     s->polls++;
     if ((st = wait->poll(wait->arg)) != TERN_PENDING)
         return st;
+    *more = true;
     if (s->delivered != tern_core_message_delivered()) {
         s->delivered = tern_core_message_delivered();
         s->idle_since = s->now;
@@ -225,9 +253,26 @@ static inline __attribute__((always_inline)) tern_status step(const struct tern_
     } else if (may_yield(s->yields, s->now - s->idle_since, s->spin)) {
         s->yields++;
         sched_yield();
-    } else if ((st = sleep_until_rung(wait, s, &rung)) != TERN_PENDING) {
-        return st;
+    } else if (wait->by_caller) {
+        announce_for_caller(wait, s);
+    } else {
+        st = sleep_until_rung(wait, s, rung);
     }
+    *more = false;
+    return st;
+}
+
+/* Make one step of a wait. */
+static inline __attribute__((always_inline)) tern_status step(const struct tern_wait *wait, struct tern_wait_state *s)
+{
+    int64_t     before = s->now;
+    bool        rung = false, more = false;
+    tern_status st = TERN_PENDING;
+
+    if (s->announced)
+        sleep_for_caller(wait, s, &rung);
+    else if ((st = poll_or_rest(wait, s, &rung, &more)) != TERN_PENDING || more)
+        return st;
     if (TERN_UNLIKELY(tern_core_has_idle_hooks()))
         tern_core_idle_hooks_run();
     if (TERN_UNLIKELY(tern_boot_is_ending(tern_job.boot.segment)))

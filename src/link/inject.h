@@ -22,9 +22,9 @@ struct tern_inject_notify {
  * is needed to find out. */
 static inline bool tern_link_is_awake(const struct tern_slot *slot)
 {
-    atomic_signal_fence(memory_order_seq_cst); /* see tern_boot_bell_ring_lightly() */
+    atomic_signal_fence(memory_order_seq_cst); /* see tern_boot_wake_lightly() */
     return tern_boot_bell_joined && atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0 &&
-           atomic_load_explicit(&slot->sleepers, memory_order_relaxed) == 0;
+           !tern_boot_may_sleep(slot);
 }
 
 /* Return whether a consumer needs a fence before it checks whether its producer, the rank, wants to be woken: the rank
@@ -46,7 +46,7 @@ static inline void tern_link_before_wake_check(bool needs_fence)
 static inline void tern_link_ring(struct tern_slot *slot)
 {
     if (TERN_LIKELY(tern_boot_bell_joined && atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0))
-        tern_boot_bell_ring_lightly(&slot->bell, &slot->sleepers);
+        tern_boot_wake_lightly(slot);
     else
         tern_boot_wake(slot);
 }

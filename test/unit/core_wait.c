@@ -3,7 +3,9 @@
  * Promise: a wait returns the result of its poll at once; it polls before it gives up, however old the deadline; the
  * error text names what the wait was for; a ring of the bell wakes a sleeper, which needs no other help; a wait that
  * lasts longer than TERN_STALL_REPORT prints a report. If this or another thread has asked a consumer for a wake-up
- * during the last poll, the wait polls once more before it sleeps.
+ * during the last poll, the wait polls once more before it sleeps. A wait whose condition the caller evaluates does not
+ * sleep after a poll before the caller has evaluated the condition, and every ring after its announcement ends its
+ * sleep.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -300,6 +302,74 @@ static void who_asks_too_late_looks_again(void **state)
     tern_opt.stall_report = report;
 }
 
+/* A wait whose condition the caller evaluates. A poll may change the memory without telling anybody: it processes the
+ * put of a peer on another node. */
+struct evaluated {
+    _Atomic unsigned polls;
+    unsigned         seen; /* polls before the last evaluation */
+    bool             slept_unseen;
+};
+
+static tern_status count_poll(void *arg)
+{
+    atomic_fetch_add(&((struct evaluated *)arg)->polls, 1);
+    return TERN_PENDING;
+}
+
+/* Wake the thread that sleeps, and check whether it has polled since the last evaluation. */
+static void *wake_later(void *arg)
+{
+    struct evaluated *e = arg;
+    struct tern_slot *slot = tern_core_job_slot(0);
+
+    while (atomic_load(&slot->sleepers) == 0)
+        usleep(100);
+    usleep(5000);
+    e->slept_unseen = atomic_load(&e->polls) != e->seen;
+    tern_boot_bell_wake(&slot->bell);
+    return NULL;
+}
+
+static void who_evaluates_misses_no_poll(void **state)
+{
+    struct tern_slot *slot = tern_core_job_slot(0);
+    int64_t           net = tern_core_wait_longest_sleep;
+
+    (void)state;
+    tern_core_wait_longest_sleep = INT64_MAX;
+    tern_job.spin_ns = tern_job.yields = 0;
+    atomic_store(&slot->registered, 1); /* the sleep is no nap */
+    alarm(60);
+    for (int i = 0; i < 20; i++) {
+        struct evaluated       e = { .polls = 0 };
+        struct tern_wait_state steps = { 0 };
+        struct tern_wait       wait = { .poll = count_poll,
+                                        .describe = say,
+                                        .arg = &e,
+                                        .deadline = TERN_FOREVER,
+                                        .on_memory = true,
+                                        .by_caller = true };
+        uint32_t               bell = atomic_load(&slot->bell);
+        pthread_t              thread;
+
+        while (!steps.announced)
+            assert_int_equal(tern_core_wait_step(&wait, &steps), TERN_PENDING);
+        e.seen = atomic_load(&e.polls); /* the evaluation: false */
+        if (i % 2 == 0) {
+            tern_boot_wake(slot); /* no thread sleeps yet */
+            assert_int_not_equal(atomic_load(&slot->bell), bell);
+            assert_int_equal(tern_core_wait_step(&wait, &steps), TERN_PENDING); /* it does not sleep */
+            continue;
+        }
+        assert_int_equal(pthread_create(&thread, NULL, wake_later, &e), 0);
+        assert_int_equal(tern_core_wait_step(&wait, &steps), TERN_PENDING);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_false(e.slept_unseen);
+    }
+    alarm(0);
+    tern_core_wait_longest_sleep = net;
+}
+
 static void *set_silently(void *arg)
 {
     usleep(20000);
@@ -342,7 +412,7 @@ int main(void)
         cmocka_unit_test(answers_are_returned),          cmocka_unit_test(it_looks_before_it_gives_up),
         cmocka_unit_test(a_deadline_ends_the_wait),      cmocka_unit_test(a_ring_wakes),
         cmocka_unit_test(without_a_ring_it_looks_again), cmocka_unit_test(a_long_wait_is_reported),
-        cmocka_unit_test(who_asks_too_late_looks_again),
+        cmocka_unit_test(who_asks_too_late_looks_again), cmocka_unit_test(who_evaluates_misses_no_poll),
     };
 
     return cmocka_run_group_tests_name("core wait", tests, job_make, job_remove);
