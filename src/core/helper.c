@@ -37,7 +37,7 @@ static void sleep_on_bell(struct tern_helper *helper, int64_t ns)
     /* A message that was delivered, or a wake request that came too late for the consumer (base/wake_request.h),
      * requires another poll. */
     if (ns > 0 && delivered == tern_core_message_delivered() && !tern_base_wake_requests_since(wants)) {
-        most = tern_core_links_may_sleep();
+        most = tern_core_links_may_sleep(false);
         tern_boot_bell_wait(&slot->bell, seen, ns < most ? ns : most);
     }
     tern_boot_bell_withdraw(&slot->sleepers);

@@ -199,12 +199,12 @@ int tern_core_links_atomic(int rank)
     return -1;
 }
 
-int64_t tern_core_links_may_sleep(void)
+int64_t tern_core_links_may_sleep(bool memory)
 {
     int64_t least = INT64_MAX;
 
     for (unsigned i = 0; i < tern_job.links; i++) {
-        int64_t ns = tern_job.ops[i]->may_sleep(tern_job.link[i]);
+        int64_t ns = tern_job.ops[i]->may_sleep(tern_job.link[i], memory);
         least = ns < least ? ns : least;
     }
     return least;

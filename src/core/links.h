@@ -18,7 +18,7 @@ int tern_core_links_atomic(int rank);
 
 /* Return for how many nanoseconds a thread that has announced itself may sleep on the rank's bell; INT64_MAX: until the
  * bell rings. The links ring the bell when a message or completion arrives. */
-int64_t tern_core_links_may_sleep(void);
+int64_t tern_core_links_may_sleep(bool memory);
 
 /* The program frees memory that the links may have cached as registered: drop those registrations. */
 void tern_core_links_invalidate(const void *addr, size_t len);

@@ -123,15 +123,15 @@ static int64_t longest_sleep(const struct tern_wait *wait, const struct tern_wai
     return nap > 0 && nap < most ? nap : most;
 }
 
-/* Sleep while the bell has the value seen, after the sleep has been announced. */
-static void sleep_on(struct tern_slot *slot, uint32_t seen, int64_t ns)
+/* Sleep while the bell has the value seen, after the sleep has been announced. memory: the thread waits for memory. */
+static void sleep_on(struct tern_slot *slot, uint32_t seen, int64_t ns, bool memory)
 {
     int64_t most;
 
     /* The word ending is read after the bell: a rank that calls tern_exit sets the word before it rings. */
     if (ns <= 0 || tern_boot_is_ending(tern_job.boot.segment) || tern_core_message_has_more())
         return;
-    most = tern_core_links_may_sleep();
+    most = tern_core_links_may_sleep(memory);
     tern_boot_bell_wait(&slot->bell, seen, ns < most ? ns : most);
 }
 
@@ -148,7 +148,7 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, struct tern_wa
     tern_boot_bell_announce(&slot->bell, &slot->sleepers);
     st = last_poll(wait, slot, &again);
     if (st == TERN_PENDING && !again)
-        sleep_on(slot, seen, ns);
+        sleep_on(slot, seen, ns, wait->on_memory);
     tern_boot_bell_withdraw(&slot->sleepers);
     *rung = atomic_load_explicit(&slot->bell, memory_order_relaxed) != seen; /* a hint */
     return st == TERN_PENDING ? wait->poll(wait->arg) : st;
@@ -174,7 +174,7 @@ static void sleep_for_caller(const struct tern_wait *wait, struct tern_wait_stat
     s->announced = false;
     tern_boot_bell_announce(&slot->bell, &slot->sleepers); /* the progress thread takes over while a thread sleeps */
     if (s->delivered == tern_core_message_delivered())
-        sleep_on(slot, s->seen, longest_sleep(wait, s));
+        sleep_on(slot, s->seen, longest_sleep(wait, s), true);
     tern_boot_bell_withdraw(&slot->sleepers);
     *rung = atomic_load_explicit(&slot->bell, memory_order_relaxed) != s->seen; /* a hint */
     wait->poll(wait->arg);

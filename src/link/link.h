@@ -125,9 +125,9 @@ struct tern_link_ops {
     /* Returns whether a peer may need this process's help; valid after a barrier that follows the peers' attach. */
     bool (*service_needed)(const struct tern_link *link);
     /* A thread that has announced itself is about to sleep on the rank's bell: the link must ring the bell when a
-     * message or completion arrives. Returns for how many nanoseconds the thread may sleep; INT64_MAX: until the bell
-     * rings. */
-    int64_t (*may_sleep)(struct tern_link *link);
+     * message or completion arrives, and if memory is true, also when a peer has written to this rank's memory. Returns
+     * for how many nanoseconds the thread may sleep; INT64_MAX: until the bell rings. */
+    int64_t (*may_sleep)(struct tern_link *link, bool memory);
 };
 
 /* The registry: every link of this build, best first. */

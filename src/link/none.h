@@ -59,9 +59,9 @@ static inline bool tern_link_no_service_needed(const struct tern_link *link)
     return false;
 }
 
-static inline int64_t tern_link_no_sleep_limit(struct tern_link *link)
+static inline int64_t tern_link_no_sleep_limit(struct tern_link *link, bool memory)
 {
-    (void)link;
+    (void)link, (void)memory;
     return INT64_MAX;
 }
 

@@ -42,7 +42,7 @@ static void finish_asleep(struct rank *r, struct test_op *op)
         r->ops->progress(r->lane);
         await_watcher(r);
         if (op->done == 0)
-            tern_boot_bell_wait(&slot->bell, seen, r->ops->may_sleep(r->link));
+            tern_boot_bell_wait(&slot->bell, seen, r->ops->may_sleep(r->link, false));
         tern_boot_bell_withdraw(&slot->sleepers);
         r->ops->progress(r->lane);
     }
@@ -300,7 +300,7 @@ static void fetch_that_fails(struct rank *r)
 
         await_watcher(r);
         if ((st = look(r)) == TERN_OK)
-            tern_boot_bell_wait(&slot->bell, seen, r->ops->may_sleep(r->link));
+            tern_boot_bell_wait(&slot->bell, seen, r->ops->may_sleep(r->link, false));
         tern_boot_bell_withdraw(&slot->sleepers);
         if (st != TERN_OK)
             break;
@@ -320,9 +320,9 @@ static void lane_of_another(struct rank *r)
     start_errand(r, &p, &op);
     EXPECT(r->ops->lane_open(r->link, &r->lane) == TERN_OK);
     atomic_store(&r->boot.segment->slot[1].fate, TERN_FATE_LOST);
-    r->ops->may_sleep(r->link);
+    r->ops->may_sleep(r->link, false);
     for (int i = 0; i < 10; i++)
-        EXPECT(r->ops->may_sleep(r->link) > 0);
+        EXPECT(r->ops->may_sleep(r->link, false) > 0);
     r->ops->lane_close(r->lane);
     r->lane = mine;
     finish_asleep(r, &op);

@@ -5,7 +5,8 @@
  * Promise: a wait for plain memory ends when an operation changes the memory. The waits have no safety net, so that the
  * token stops, and the test fails by its time limit, if a single wake is missed. WAKE_MEMBARRIER=all and =odd: a
  * seccomp filter refuses the system call membarrier, in all ranks or in those with odd numbers, so that ranks cannot
- * rely on being woken.
+ * rely on being woken. WAKE_POLLER: another thread of each rank makes progress all the time, so that it may be this
+ * thread that receives what the waiting one needs.
  *
  * The thread sanitizer does not see the order of the helper thread's writes for peers.
  *
@@ -15,10 +16,14 @@
  * env: TERN_CMA=off
  * env: WAKE_MEMBARRIER=all
  * env: WAKE_MEMBARRIER=odd
+ * env: WAKE_POLLER=1
+ * env: WAKE_POLLER=1 TERN_LINKS=ofi TERN_SPIN=0 TERN_YIELDS=0
  */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/prctl.h>
@@ -166,7 +171,24 @@ static bool holds(void *arg)
     return tern_word_wait(TERN_WORLD, arg, TERN_NOW) == TERN_OK;
 }
 
-/* Wait in one of six ways. */
+/* Evaluate the condition without making progress. The caller knows the result a while after the evaluation. */
+static bool held(const tern_word *word, long delay)
+{
+    const struct timespec while_ = { 0, delay };
+    uint64_t              is = 0, value = word->value;
+
+    switch (word->bytes) {
+    case 1: is = *(const _Atomic uint8_t *)word->addr, value = (uint8_t)value; break;
+    case 2: is = *(const _Atomic uint16_t *)word->addr, value = (uint16_t)value; break;
+    case 4: is = *(const _Atomic uint32_t *)word->addr, value = (uint32_t)value; break;
+    default: is = *(const _Atomic uint64_t *)word->addr;
+    }
+    if (delay > 0)
+        nanosleep(&while_, NULL);
+    return is == value;
+}
+
+/* Wait in one of eight ways. */
 static void await(tern_word *word, unsigned way)
 {
     static const uint64_t zero;
@@ -187,10 +209,31 @@ static void await(tern_word *word, unsigned way)
         SAME(indices[0], 1);
         break;
     case 4: OK(tern_wait_until(TERN_WORLD, holds, word, TERN_FOREVER)); break;
-    default:
+    case 5:
         while (!holds(word))
             OK(tern_idle_step(TERN_WORLD, &idle));
+        break;
+    default:
+        while (!held(word, way == 6 ? 0 : 200000))
+            OK(tern_idle_step(TERN_WORLD, &idle));
     }
+}
+
+/* ---- a thread that polls ---- */
+
+static atomic_bool stop;
+
+static void *poll_always(void *arg)
+{
+    tern_ctx *own;
+
+    OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &own));
+    while (!atomic_load(&stop)) {
+        OK(tern_progress(own));
+        sched_yield();
+    }
+    OK(tern_ctx_free(own));
+    return arg;
 }
 
 /* Let the kernel refuse membarrier. Returns false if the kernel has no filters. */
@@ -210,7 +253,9 @@ static bool refuse_membarrier(void)
 int main(void)
 {
     const char *refuse = getenv("WAKE_MEMBARRIER"), *rank = getenv("TERN_RANK");
+    bool        polls = getenv("WAKE_POLLER") != NULL;
     uint64_t    seed = job_seed(21);
+    pthread_t   poller;
 
     setenv("TERN_TEST", "net=off", 0);
     if (refuse && rank && (strcmp(refuse, "all") == 0 || atoi(rank) % 2 == 1) && !refuse_membarrier()) {
@@ -229,10 +274,12 @@ int main(void)
     OK(tern_atomic_domain_create(
         TERN_WORLD, TERN_UINT64,
         TERN_ATOMIC_MAX | TERN_ATOMIC_SWAP | TERN_ATOMIC_GET | TERN_ATOMIC_CAS | TERN_ATOMIC_ADD, 0, &domain));
+    if (polls)
+        CHECK(pthread_create(&poller, NULL, poll_always, NULL) == 0);
     OK(tern_barrier(TERN_WORLD));
     for (int i = 0; i < TOKENS; i++) { /* every rank draws the same numbers */
         uint64_t        random = job_random(&seed);
-        unsigned        memory = random >> 8 & 1, form = random >> 16 & 255, way = (unsigned)(random >> 24) % 6;
+        unsigned        memory = random >> 8 & 1, form = random >> 16 & 255, way = (unsigned)(random >> 24) % 8;
         enum kind       kind = (enum kind)((random >> 32) % KINDS);
         struct timespec delay = { 0, (long)(random >> 40) % (i % 8 == 0 ? 3000000 : 30000) };
         struct hop      h = { ctx[random >> 9 & 1], region[memory], (i + 1) % ranks, (uint64_t)i + 1 };
@@ -248,6 +295,9 @@ int main(void)
         }
     }
     OK(tern_barrier(TERN_WORLD));
+    atomic_store(&stop, true);
+    if (polls)
+        pthread_join(poller, NULL);
     OK(tern_atomic_domain_free(domain));
     OK(tern_ctx_free(ctx[1]));
     OK(tern_region_free(region[1]));

@@ -72,6 +72,8 @@ struct ofi_progress_thread {
     bool                      arrived, more; /* data have arrived, or the CQ had more entries, before the next poll */
     _Atomic bool              watching;      /* the thread sleeps on the descriptor */
     struct tern_activity      activity;      /* polls of the CQ by the program */
+    uint32_t                  polls;         /* their number. Guarded by the lock of the link, like relied */
+    bool                      relied;        /* a thread of the program sleeps until this one rings */
     _Atomic uint32_t          bell, naps;    /* an eventcount that ends a nap */
 };
 
@@ -172,4 +174,4 @@ void        tern_ofi_poll(struct net_link *net);
 tern_status tern_ofi_progress_thread_start(struct ofi_link *ofi);
 void        tern_ofi_progress_thread_stop(struct ofi_link *ofi);
 /* A thread is about to sleep on the rank's bell. Returns for how many ns it may sleep before it must poll again. */
-int64_t     tern_ofi_may_sleep(struct tern_link *link);
+int64_t     tern_ofi_may_sleep(struct tern_link *link, bool memory);

@@ -42,6 +42,7 @@
 #define ROUNDS 8                   /* batches of completions in one poll */
 #define UNHELPED_SLEEP 100000ll    /* ns: without a progress thread, a waiting thread polls again after this time */
 #define UNWATCHED_SLEEP 10000000ll /* ns: the same while the progress thread does not sleep on the descriptor */
+#define POLLED_SLEEP 1000000ll     /* ns: the same while other threads of the program poll */
 #define RETRY_MS 1                 /* operations that the provider refused are retried after this time */
 #define RETRY_NS 1000000ll         /* the same time */
 #define RECENTLY 300000ll          /* ns: a program that uses the network polls more often than this */
@@ -150,7 +151,8 @@ static unsigned read_batch(struct ofi_link *ofi)
     return n > 0 ? (unsigned)n : 0;
 }
 
-unsigned tern_ofi_drain(struct net_link *net)
+/* Poll the completion queue, and retry what was refused. The caller holds the lock. */
+static unsigned drain(struct net_link *net)
 {
     unsigned count = 0, n = BATCH;
 
@@ -167,6 +169,25 @@ unsigned tern_ofi_drain(struct net_link *net)
 /* True if the last poll of this thread was left to another thread, which held the lock. What that thread reads may
  * include a peer's put into memory that this thread has checked just before. */
 static _Thread_local bool left_out;
+
+/* Number of polls of the program's threads after the last one by this thread. */
+static _Thread_local uint32_t own_poll;
+
+/* The thread of the program that polls may have read a peer's put for which another thread of the program sleeps, and
+ * nothing tells whether it has. The progress thread does not see that put. So the other thread is woken, and does not
+ * sleep for long while threads poll (tern_ofi_may_sleep). */
+unsigned tern_ofi_drain(struct net_link *net)
+{
+    struct ofi_progress_thread *thread = &tern_ofi(net)->progress_thread;
+    unsigned                    count = drain(net);
+
+    own_poll = ++thread->polls;
+    if (TERN_UNLIKELY(thread->relied)) {
+        thread->relied = false;
+        tern_net_ring(net);
+    }
+    return count;
+}
 
 void tern_ofi_poll(struct net_link *net)
 {
@@ -198,16 +219,17 @@ static bool is_program_active(struct ofi_link *ofi)
     return recent && !has_sleepers(ofi);
 }
 
-/* Poll the queue, unless another thread holds the lock. Returns for how many nanoseconds there is nothing to do unless
- * the descriptor becomes readable; 0: there may be more now. */
-static int64_t poll_once(struct ofi_link *ofi)
+/* Poll the queue, unless another thread holds the lock (*left_to_other). Returns for how many nanoseconds there is
+ * nothing to do unless the descriptor becomes readable; 0: there may be more now. */
+static int64_t poll_once(struct ofi_link *ofi, bool *left_to_other)
 {
     struct fid *queue[] = { &ofi->endpoint.cq->fid };
     int64_t     idle = TERN_HELPER_EVENT;
 
-    if (pthread_mutex_trylock(&ofi->net.lock) != 0)
+    *left_to_other = pthread_mutex_trylock(&ofi->net.lock) != 0;
+    if (*left_to_other)
         return RETRY_NS;
-    if (tern_ofi_drain(&ofi->net) > 0 || (ofi->endpoint.wait_fd >= 0 && fi_trywait(ofi->endpoint.fid, queue, 1) != 0))
+    if (drain(&ofi->net) > 0 || (ofi->endpoint.wait_fd >= 0 && fi_trywait(ofi->endpoint.fid, queue, 1) != 0))
         idle = 0;
     else if (!tern_base_list_empty(&ofi->net.retry))
         idle = RETRY_NS;
@@ -229,19 +251,21 @@ static int64_t progress_poll(struct tern_helper_poller *poller, bool again)
 {
     struct ofi_progress_thread *thread = TERN_LIST_ITEM(poller, struct ofi_progress_thread, poller);
     struct ofi_link            *ofi = ofi_of(thread);
-    bool                        watched = ofi->endpoint.wait_fd >= 0, more = thread->more, arrived;
+    bool                        watched = ofi->endpoint.wait_fd >= 0, more = thread->more, arrived, left;
     int64_t                     ns;
 
     if (again) /* before a nap, which a thread of the program that is about to sleep ends */
         return has_sleepers(ofi) && watched ? 0 : TERN_HELPER_NAP;
     arrived = watched && (thread->arrived || has_arrived(thread, 0));
-    thread->arrived = thread->more = false;
+    thread->arrived = arrived; /* until this thread has polled: the program may sleep without another poll */
+    thread->more = false;
     if (is_program_active(ofi))
         return TERN_HELPER_NAP;
-    ns = poll_once(ofi);
+    ns = poll_once(ofi, &left);
     if (arrived || more)
         tern_net_ring(&ofi->net); /* the queue may contain no entry for the data */
     thread->more = ns == 0;
+    thread->arrived = left && arrived; /* the other thread may read the data after this ring */
     return watched || ns == 0 ? ns : TERN_HELPER_NAP;
 }
 
@@ -349,11 +373,12 @@ void tern_ofi_progress_thread_stop(struct ofi_link *ofi)
     descriptors_close(&ofi->progress_thread);
 }
 
-int64_t tern_ofi_may_sleep(struct tern_link *link)
+int64_t tern_ofi_may_sleep(struct tern_link *link, bool memory)
 {
     struct ofi_link            *ofi = tern_ofi(link);
     struct ofi_progress_thread *thread = &ofi->progress_thread;
     int64_t                     due;
+    bool                        polled; /* by other threads of the program */
 
     if (!thread->helper.running)
         return UNHELPED_SLEEP;
@@ -362,7 +387,11 @@ int64_t tern_ofi_may_sleep(struct tern_link *link)
     tern_boot_bell_ring(&thread->bell, &thread->naps);
     pthread_mutex_lock(&ofi->net.lock);
     due = tern_net_due(&ofi->net);
+    polled = memory && (left_out || own_poll != thread->polls);
+    thread->relied |= memory && !polled;
     pthread_mutex_unlock(&ofi->net.lock);
+    if (polled)
+        return due < POLLED_SLEEP ? due : POLLED_SLEEP;
     /* While the progress thread sleeps on the descriptor, new data make it ring the bell. Before it sleeps, it
      * cannot tell whether data are new, and the queue does not report a peer's put. relaxed: the lock, which was
      * held just now, orders the load after everything that the progress thread read before. */
