@@ -17,8 +17,8 @@
  * A signal has 8 bytes unless tern_signal.bytes is 4. The owner waits for a signal of 4 bytes with the calls whose
  * names end in _u32, or reads it as an ordinary 32-bit integer. A signal is aligned to its size in the address space of
  * its owner. tern_fadd, tern_swap, tern_cas, and atomic domains whose mechanism is not TERN_ATOMIC_NETWORK may also
- * update signals. A thread that sleeps in tern_signal_wait is woken by signals, and by atomic operations that a thread
- * of the owner executes (paths "cma", "bounce" and "ofi"). It sees changes by other means within 0.2 seconds.
+ * update signals. Not only signals end a wait for a signal, but every operation of Tern that changes the word, as with
+ * the waits of wait.h; ordinary stores are seen within 0.2 seconds, or after tern_wake.
  */
 #ifndef TERN_SIGNAL_H
 #define TERN_SIGNAL_H

@@ -321,8 +321,10 @@ static tern_status wait_for(const struct asked *asked, tern_deadline deadline, u
         return use.status;
 
     struct await     a;
-    struct tern_wait wait = { .poll = await_poll, .describe = await_describe, .arg = &a, .deadline = deadline };
-    tern_status      st = await_begin(asked, &a);
+    struct tern_wait wait = {
+        .poll = await_poll, .describe = await_describe, .arg = &a, .deadline = deadline, .on_memory = true
+    };
+    tern_status st = await_begin(asked, &a);
 
     if (st < 0)
         return st;
@@ -371,7 +373,15 @@ static void watch_describe(const struct tern_op *op, char *text, size_t size)
     describe(&((const struct watch *)op)->await, "", text, size);
 }
 
-static const struct tern_op_kind watch_kind = { .look = watch_look, .describe = watch_describe };
+static void watch_release(struct tern_op *op)
+{
+    (void)op;
+    atomic_fetch_sub_explicit(&tern_core_wait_watches, 1, memory_order_relaxed); /* only a count */
+}
+
+static const struct tern_op_kind watch_kind = { .look = watch_look,
+                                                .describe = watch_describe,
+                                                .release = watch_release };
 
 static tern_status get_event(const struct asked *asked, tern_event *event)
 {
@@ -399,6 +409,7 @@ static tern_status get_event(const struct asked *asked, tern_event *event)
         return TERN_OK;
     if (!(watch = tern_core_op_alloc(asked->ctx, sizeof(*watch), &watch_kind, asked->call)))
         return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for an event", asked->call);
+    atomic_fetch_add_explicit(&tern_core_wait_watches, 1, memory_order_relaxed); /* only a count */
     watch->await = a;
     watch->op.events = 1;
     tern_base_list_append(&asked->ctx->held, &watch->op.node);

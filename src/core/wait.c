@@ -39,6 +39,8 @@
 
 int64_t tern_core_wait_longest_sleep = 200000000;
 
+_Atomic uint32_t tern_core_wait_watches;
+
 static double seconds(int64_t ns)
 {
     return (double)ns / 1e9;
@@ -108,6 +110,12 @@ static uint32_t announce_on_memory(struct tern_slot *slot)
     return seen;
 }
 
+/* Whether the wait is for memory, or for events that include a signal. */
+static bool waits_for_memory(const struct tern_wait *wait)
+{
+    return wait->on_memory || atomic_load_explicit(&tern_core_wait_watches, memory_order_relaxed) > 0; /* a count */
+}
+
 /* How long a thread may sleep on the bell. */
 static int64_t longest_sleep(const struct tern_wait *wait, const struct tern_wait_state *s)
 {
@@ -116,7 +124,7 @@ static int64_t longest_sleep(const struct tern_wait *wait, const struct tern_wai
     int64_t most = left < tern_core_wait_longest_sleep ? left : tern_core_wait_longest_sleep;
     int64_t nap = wait->nap;
 
-    if (wait->on_memory && (nap == 0 || nap > LONGEST_NAP) && !writers_wake())
+    if (waits_for_memory(wait) && (nap == 0 || nap > LONGEST_NAP) && !writers_wake())
         nap = LONGEST_NAP;
     if (tern_core_has_idle_hooks() && most > LONGEST_NAP_WITH_HOOKS)
         most = LONGEST_NAP_WITH_HOOKS;
@@ -142,13 +150,13 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, struct tern_wa
     int64_t           ns = longest_sleep(wait, s);
     uint32_t          seen;
     tern_status       st;
-    bool              again;
+    bool              again, memory = waits_for_memory(wait);
 
-    seen = wait->on_memory ? announce_on_memory(slot) : atomic_load_explicit(&slot->bell, memory_order_relaxed);
+    seen = memory ? announce_on_memory(slot) : atomic_load_explicit(&slot->bell, memory_order_relaxed);
     tern_boot_bell_announce(&slot->bell, &slot->sleepers);
     st = last_poll(wait, slot, &again);
     if (st == TERN_PENDING && !again)
-        sleep_on(slot, seen, ns, wait->on_memory);
+        sleep_on(slot, seen, ns, memory);
     tern_boot_bell_withdraw(&slot->sleepers);
     *rung = atomic_load_explicit(&slot->bell, memory_order_relaxed) != seen; /* a hint */
     return st == TERN_PENDING ? wait->poll(wait->arg) : st;

@@ -2,6 +2,7 @@
  * core, then sleep until a peer rings the bell. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,6 +56,10 @@ static inline __attribute__((always_inline)) tern_status tern_core_spin(const st
     }
     return st;
 }
+
+/* Number of events that complete when a word of this rank's memory changes. While there are some, every wait is also
+ * for memory. */
+extern _Atomic uint32_t tern_core_wait_watches;
 
 /* The longest sleep, in ns: a safety net on which no code may rely. Tests remove it, so that code which relies on it
  * hangs. */

@@ -188,8 +188,29 @@ static bool held(const tern_word *word, long delay)
     return is == value;
 }
 
-/* Wait in one of eight ways. */
-static void await(tern_word *word, unsigned way)
+/* Wait for the word as for a signal, if signals have its size. */
+static void await_signal(const tern_word *word, unsigned memory, bool by_event)
+{
+    uint64_t     offset = (uint64_t)((const unsigned char *)word->addr - mine[memory]);
+    tern_compare compare = (tern_compare)word->compare;
+    tern_event   event = TERN_EVENT_INIT;
+
+    if (word->bytes == 8 && by_event)
+        OK(tern_signal_event(TERN_WORLD, region[memory], offset, compare, word->value, &event));
+    else if (word->bytes == 8)
+        OK(tern_signal_wait(TERN_WORLD, region[memory], offset, compare, word->value, TERN_FOREVER, NULL));
+    else if (word->bytes == 4 && by_event)
+        OK(tern_signal_event_u32(TERN_WORLD, region[memory], offset, compare, (uint32_t)word->value, &event));
+    else if (word->bytes == 4)
+        OK(tern_signal_wait_u32(TERN_WORLD, region[memory], offset, compare, (uint32_t)word->value, TERN_FOREVER,
+                                NULL));
+    else
+        OK(tern_word_wait(TERN_WORLD, word, TERN_FOREVER));
+    OK(tern_event_wait(&event, TERN_FOREVER));
+}
+
+/* Wait in one of ten ways for a word of one of the two parts. */
+static void await(tern_word *word, unsigned memory, unsigned way)
 {
     static const uint64_t zero;
     tern_word             words[] = { TERN_WORD(&zero, TERN_NE, 0), *word };
@@ -213,9 +234,12 @@ static void await(tern_word *word, unsigned way)
         while (!holds(word))
             OK(tern_idle_step(TERN_WORLD, &idle));
         break;
-    default:
+    case 6:
+    case 7:
         while (!held(word, way == 6 ? 0 : 200000))
             OK(tern_idle_step(TERN_WORLD, &idle));
+        break;
+    default: await_signal(word, memory, way == 9);
     }
 }
 
@@ -279,7 +303,7 @@ int main(void)
     OK(tern_barrier(TERN_WORLD));
     for (int i = 0; i < TOKENS; i++) { /* every rank draws the same numbers */
         uint64_t        random = job_random(&seed);
-        unsigned        memory = random >> 8 & 1, form = random >> 16 & 255, way = (unsigned)(random >> 24) % 8;
+        unsigned        memory = random >> 8 & 1, form = random >> 16 & 255, way = (unsigned)(random >> 24) % 10;
         enum kind       kind = (enum kind)((random >> 32) % KINDS);
         struct timespec delay = { 0, (long)(random >> 40) % (i % 8 == 0 ? 3000000 : 30000) };
         struct hop      h = { ctx[random >> 9 & 1], region[memory], (i + 1) % ranks, (uint64_t)i + 1 };
@@ -291,7 +315,7 @@ int main(void)
         if (me == h.to) {
             tern_word word = condition_of(mine[memory], h.value, kind, form);
 
-            await(&word, way);
+            await(&word, memory, way);
         }
     }
     OK(tern_barrier(TERN_WORLD));
