@@ -6,6 +6,8 @@
 #include "base/membarrier.h"
 #include "base/sanitize.h"
 
+#define PATIENCE 16 /* yields after which a thread that waits goes before others */
+
 struct tern_bias   tern_bias = { .revoked = true, .revoke_seen = true };
 _Thread_local bool tern_bias_owner;
 
@@ -29,11 +31,33 @@ void tern_base_bias_revoke(void)
     atomic_store_explicit(&tern_bias.revoke_seen, true, memory_order_release);
 }
 
+/* Try to acquire the lock. is_late: this thread has waited for long, and goes before threads that have not. */
+static bool try_lock(struct tern_biased_lock *lock, bool is_late)
+{
+    /* relaxed: the number is only advice. acquire: the data that the lock guards. Pairs with the release in
+     * tern_base_biased_unlock(). */
+    return (is_late || atomic_load_explicit(&lock->late, memory_order_relaxed) == 0) &&
+           !atomic_load_explicit(&lock->held, memory_order_relaxed) &&
+           !atomic_exchange_explicit(&lock->held, true, memory_order_acquire);
+}
+
+static __attribute__((noinline)) void wait_for_lock(struct tern_biased_lock *lock)
+{
+    unsigned yields = 0;
+
+    while (!try_lock(lock, yields >= PATIENCE)) {
+        sched_yield(); /* the holder may need this core to run */
+        if (yields < PATIENCE && ++yields == PATIENCE)
+            atomic_fetch_add_explicit(&lock->late, 1, memory_order_relaxed); /* as above */
+    }
+    if (yields == PATIENCE)
+        atomic_fetch_sub_explicit(&lock->late, 1, memory_order_relaxed); /* as above */
+}
+
 void tern_base_biased_lock_slow(struct tern_biased_lock *lock)
 {
-    while (atomic_exchange_explicit(&lock->held, true, memory_order_acquire))
-        while (atomic_load_explicit(&lock->held, memory_order_relaxed))
-            sched_yield(); /* the holder may need this core to run */
+    if (TERN_UNLIKELY(!try_lock(lock, false)))
+        wait_for_lock(lock);
     while (atomic_load_explicit(&lock->biased, memory_order_acquire))
         sched_yield(); /* the owner of the bias is inside for the last time */
 }

@@ -2,6 +2,7 @@
  *
  * Promise: one thread at a time accesses the data that the lock guards, before, during and after the arrival of a
  * second thread; the first thread acquires the lock with plain stores until the bias is revoked, and never afterwards.
+ * A thread that has waited for long is not overtaken by others.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -19,6 +20,7 @@
 
 #define THREADS 3
 #define EACH 20000
+#define TURNS 100
 /* Number of processes to run: the bias is revoked once in each. */
 #define RUNS (JOB_SANITIZED ? 20 : 200)
 
@@ -98,10 +100,51 @@ static void without_a_first(void **state)
     assert_false(atomic_load(&lock.held));
 }
 
+struct turn {
+    struct tern_biased_lock lock;
+    bool                    taken; /* by the thread that waited. Guarded by the lock */
+};
+
+static void *wait_for_turn(void *arg)
+{
+    struct turn *turn = arg;
+    bool         alone = tern_base_biased_lock(&turn->lock);
+
+    turn->taken = true;
+    tern_base_biased_unlock(&turn->lock, alone);
+    return NULL;
+}
+
+/* A thread releases the lock and acquires it again at once, while another one has waited for long: the other one goes
+ * first, unless the kernel does not run it for as long as that. */
+static void late_goes_first(void **state)
+{
+    unsigned first = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < TURNS; i++) {
+        struct turn turn = { .taken = false };
+        pthread_t   late;
+
+        assert_false(tern_base_biased_lock(&turn.lock));
+        assert_int_equal(pthread_create(&late, NULL, wait_for_turn, &turn), 0);
+        while (atomic_load(&turn.lock.late) == 0)
+            sched_yield();
+        tern_base_biased_unlock(&turn.lock, false);
+        assert_false(tern_base_biased_lock(&turn.lock));
+        first += turn.taken;
+        tern_base_biased_unlock(&turn.lock, false);
+        pthread_join(late, NULL);
+        assert_true(turn.taken && atomic_load(&turn.lock.late) == 0);
+    }
+    assert_true(first > TURNS / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_first),
+        cmocka_unit_test(late_goes_first),
         cmocka_unit_test(second_thread_comes),
     };
 
