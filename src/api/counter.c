@@ -6,6 +6,7 @@
 #include "api/check.h"
 #include "api/shared.h"
 #include "api/use.h"
+#include "core/quiet.h"
 #include "core/wait.h"
 #include "op/trigger/engine.h"
 
@@ -47,7 +48,7 @@ tern_status tern_counter_create(tern_ctx *ctx, tern_counter **out)
                               "not in the program's order; make a relaxed context for it");
     /* Operations with counters start elsewhere, and would not stay behind those before a fence. */
     if (TERN_UNLIKELY(ctx->ordered == TERN_ORDERED_FENCE) &&
-        (st = tern_core_ctx_drain(ctx, tern_core_ctx_deadline(ctx), "tern_counter_create")) < 0)
+        (st = tern_core_quiet_all(ctx, "tern_counter_create", tern_core_ctx_deadline(ctx))) < 0)
         return st;
     return tern_op_counter_new(ctx, out);
 }
