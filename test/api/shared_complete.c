@@ -3,7 +3,8 @@
  * Promise: tern_mutex_unlock, an atomic operation with TERN_RELEASE and tern_ctx_free first complete what all threads
  * have started on a shared context, also notifications that carry their data: the target sees the data in its memory
  * without calling Tern. tern_mutex_unlock, the atomic operation, and the fence of a context with counters are not
- * delayed by what other threads start meanwhile.
+ * delayed by what other threads start meanwhile. A handler that makes a call on a shared context for which it would
+ * have to wait is told that it is a handler.
  *
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=4
  */
@@ -23,6 +24,7 @@ enum call { UNLOCK, RELEASE, FREE, CALLS };
 static struct job_region r;
 static tern_mutexes     *mutexes;
 static tern_ctx         *ctx;
+static int               asked;
 
 /* Send the value in a notification, complete it by the call, and tell the target. */
 static void send(enum call call, int to, uint64_t value)
@@ -124,14 +126,44 @@ static void undelayed(void)
     OK(tern_barrier(TERN_WORLD));
 }
 
+/* ---- in a handler ---- */
+
+static void on_question(const tern_am_event *event, void *user)
+{
+    (void)event, (void)user;
+    RETURNS(TERN_ERR_STATE, tern_mutex_lock(ctx, mutexes, tern_rank(), 0)); /* TERN_WORLD holds it */
+    SAYS("a handler of an active message");
+    asked++;
+}
+
+static bool is_asked(void *arg)
+{
+    (void)arg;
+    return asked > 0;
+}
+
+static void in_handler(void)
+{
+    OK(tern_ctx_create(tern_team_world(), TERN_RELAXED | TERN_SHARED, &ctx));
+    OK(tern_mutex_lock(TERN_WORLD, mutexes, tern_rank(), 0));
+    OK(tern_am_short(TERN_WORLD, tern_rank(), 1, NULL, 0));
+    OK(tern_wait_until(TERN_WORLD, is_asked, NULL, TERN_FOREVER));
+    OK(tern_mutex_unlock(TERN_WORLD, mutexes, tern_rank(), 0));
+    OK(tern_ctx_free(ctx));
+    asked = 0;
+    OK(tern_barrier(TERN_WORLD));
+}
+
 int main(void)
 {
+    OK(tern_am_register(1, on_question, NULL));
     OK(tern_init());
     OK(tern_mutex_create(TERN_WORLD, 1, &mutexes));
     for (int kind = 0; kind < JOB_KINDS; kind += JOB_REGISTERED) {
         job_region_make(&r, (enum job_kind)kind, 4096 + LONG);
         inline_data();
         undelayed();
+        in_handler();
         job_region_drop(&r);
     }
     OK(tern_mutex_free(mutexes));
