@@ -336,8 +336,8 @@ static void drain_describe(void *arg, char *text, size_t size)
     char          op[220] = "target to copy the inline data of a notification";
     bool          tagged = false;
 
-    if (tern_core_ctx_has_ops(drain->ctx))
-        tern_core_op_describe(TERN_LIST_ITEM(drain->ctx->outstanding.next, struct tern_op, node), op, sizeof(op));
+    if (tern_core_ctx_has_ops(drain->ctx)) /* the oldest one, which is no fence */
+        tern_core_op_describe(TERN_LIST_ITEM(drain->ctx->outstanding.prev, struct tern_op, node), op, sizeof(op));
     else if (tern_core_ctx_has_outstanding(drain->ctx))
         tern_op_engine_describe(drain->ctx, op, sizeof(op));
     else if ((tagged = drain->retires && drain->ctx->tagged && !drain->ctx->inline_unflushed))

@@ -21,8 +21,9 @@ struct quiet {
 
 /* ---- what is left ---- */
 
-/* Whether an older operation must complete first. The oldest ones are the likeliest, and are examined first. */
-static bool has_older(const struct quiet *quiet)
+/* Return an older operation that must complete first; NULL: there is none. The oldest ones are the likeliest, and are
+ * examined first. */
+static const struct tern_op *older_one(const struct quiet *quiet)
 {
     const struct tern_list *node;
 
@@ -34,16 +35,16 @@ static bool has_older(const struct quiet *quiet)
         if (quiet->scope == TERN_QUIET_ALL ||
             (quiet->scope == TERN_QUIET_RANK ? older->link.xfer.part->rank == quiet->rank
                                              : !older->link.xfer.get && !tern_core_op_is_source_free(older)))
-            return true;
+            return older;
     }
-    return false;
+    return NULL;
 }
 
 static bool is_passed(const struct quiet *quiet)
 {
     struct tern_ctx *ctx = quiet->op.ctx;
 
-    if (has_older(quiet))
+    if (older_one(quiet))
         return false;
     if (ctx->engine && !tern_op_engine_has_passed(ctx, quiet->epoch))
         return false;
@@ -67,20 +68,26 @@ static void quiet_advance(struct tern_op *op)
     tern_core_op_complete(op, st);
 }
 
+/* A thread that waits for the event of a shared context does not hold its lock, and the older operations are those of
+ * all threads. */
 static void quiet_describe(const struct tern_op *op, char *text, size_t size)
 {
-    const struct quiet     *quiet = (const struct quiet *)op;
-    const struct tern_list *oldest = op->ctx->outstanding.prev;
-    const char             *of = quiet->scope == TERN_QUIET_LOCAL ? " whose source is in use" : "";
+    const struct quiet   *quiet = (const struct quiet *)op;
+    const char           *of = quiet->scope == TERN_QUIET_LOCAL ? " whose source is in use" : "";
+    const struct tern_op *older;
 
+    if (op->ctx->shared)
+        tern_core_shared_lock(op->ctx);
+    older = op->done ? NULL : older_one(quiet);
     if (quiet->failed_op[0] != '\0')
         snprintf(text, size, "%s, or rather an earlier %s,", op->call, quiet->failed_op);
-    else if (!op->done && oldest != &op->node)
-        snprintf(text, size, "%s, which waits for earlier operations%s, such as %s to rank %d of the job,", op->call,
-                 of, TERN_LIST_ITEM(oldest, const struct tern_op, node)->call,
-                 TERN_LIST_ITEM(oldest, const struct tern_op, node)->link.xfer.part->rank);
+    else if (older)
+        snprintf(text, size, "%s, which waits for earlier operations%s, such as %s to rank %d of the job", op->call, of,
+                 older->call, older->link.xfer.part->rank);
     else
         snprintf(text, size, "%s", op->call);
+    if (op->ctx->shared)
+        tern_core_shared_unlock(op->ctx);
 }
 
 static void quiet_cancel(struct tern_op *op)
