@@ -22,6 +22,7 @@ refused unknown-helped 'client "tasks" with handler 77'
 refused stray 'client "" with handler 5'
 refused bare 'client "" with handler 0'
 refused channel 'handler 9'
+refused foreign 'client "tasks" with handler 9'
 
 for how in create use helped free left; do
     for ranks in 2 4; do

@@ -4,6 +4,7 @@
  *   stray       rank 0 sends rank 1 a message of a client that does not exist
  *   bare        rank 0 sends rank 1 a message of a client without the argument that names the client
  *   channel     rank 0 sends rank 1 a message of the default client on the channel of the helper thread
+ *   foreign     rank 0 sends rank 1 a message of a client without by_helper on the channel of the helper thread
  *   create      the last rank dies while the others create a client
  *   use         the last rank floods the others with messages of a client, and dies
  *   helped      the same, with a client whose handlers the helper thread may run
@@ -93,9 +94,10 @@ static void send_raw(unsigned handler, unsigned channel, const uint32_t *args, u
 
 static void run_refused(const char *how)
 {
-    const uint32_t none = 0x345605;
+    const uint32_t none = 0x345605, foreign = tern_op_am_client_word(other, 1, COUNT);
+    bool           helped = strcmp(how, "unknown-helped") == 0 || strcmp(how, "channel") == 0;
 
-    EXPECT(TERN_OK, make(&client, strcmp(how, "unknown-helped") == 0 || strcmp(how, "channel") == 0));
+    EXPECT(TERN_OK, make(&client, helped || strcmp(how, "foreign") == 0));
     if (me == 0 && strncmp(how, "unknown", 7) == 0) {
         EXPECT(TERN_OK, tern_am_client_register(client, STRANGE, on_count, NULL));
         EXPECT(TERN_OK, tern_am_client_short(client, TERN_WORLD, 1, STRANGE, NULL, 0));
@@ -103,6 +105,8 @@ static void run_refused(const char *how)
         send_raw(WIRE_AM_CLIENT, TERN_CHANNEL_REQUEST, &none, 1);
     } else if (me == 0 && strcmp(how, "bare") == 0) {
         send_raw(WIRE_AM_CLIENT, TERN_CHANNEL_REQUEST, NULL, 0);
+    } else if (me == 0 && strcmp(how, "foreign") == 0) {
+        send_raw(WIRE_AM_HELPED, TERN_CHANNEL_HELPER_REQUEST, &foreign, 1);
     } else if (me == 0) {
         send_raw(COUNT, TERN_CHANNEL_HELPER_REQUEST, NULL, 0);
     }

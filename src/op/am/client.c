@@ -110,6 +110,7 @@ static __attribute__((cold)) void stray(int from, unsigned handler)
         refuse(from, "", handler, "which has no such client; a client is freed by all of its ranks together");
 }
 
+/* user is not NULL for the messages of clients with by_helper, which the helper thread may be delivering. */
 static void receive(const tern_am_event *event, void *user)
 {
     int                 from = event->token->from;
@@ -120,11 +121,12 @@ static void receive(const tern_am_event *event, void *user)
     tern_am_event       mine = *event;
     tern_am_handler     function;
 
-    (void)user;
     if (TERN_UNLIKELY(!token.client)) {
         stray(from, handler);
         return;
     }
+    if (TERN_UNLIKELY(token.client->by_helper != (user != NULL)))
+        refuse(from, token.client->text, handler, "on a channel that is not for its messages");
     mine.token = &token.token;
     mine.team = token.client->team;
     mine.source = tern_core_team_rank(mine.team, from);
@@ -146,7 +148,7 @@ static void receive(const tern_am_event *event, void *user)
 static void open_entries(void)
 {
     tern_op_am_register(WIRE_AM_CLIENT, receive, NULL);
-    tern_op_am_register(WIRE_AM_HELPED, receive, NULL);
+    tern_op_am_register(WIRE_AM_HELPED, receive, &table);
 }
 
 /* ---- the helper thread ---- */
