@@ -10,6 +10,8 @@
  *     when the process ends, and 'finalize' is sent then. If an MPI library sent it earlier, nobody reads ours.
  *   - If a connection ends without 'finalize', mpiexec kills the job, sometimes with status 0. So a rank that exits
  *     without tern_finalize also sends it if other ranks watch for its death: they end the job with a clear message.
+ *   - While Tern waits for a reply, idle hooks of the program may call MPI (poll_deadline.h). MPI's progress does not
+ *     use the connection; MPI_Comm_spawn and the like do, and docs/launchers.md excludes them from hooks.
  *   - Tern uses its own duplicate of the descriptor, because MPI closes the inherited one, whose number may then be
  *     reused for something else.
  */

@@ -11,6 +11,8 @@
 
 #define NS_PER_MS 1000000
 
+bool (*tern_boot_poll_idle)(void);
+
 void tern_boot_poll_begin(struct tern_poll_deadline *wait, const char *what)
 {
     int64_t now = tern_base_now();
@@ -46,6 +48,8 @@ tern_status tern_boot_poll(struct tern_poll_deadline *wait, struct pollfd *fds, 
             wait->report_at = now + (now - wait->start); /* the next report comes when the wait is twice as old */
         }
         next = wait->report_at < wait->deadline ? wait->report_at : wait->deadline;
+        if (tern_boot_poll_idle && tern_boot_poll_idle() && next > now + NS_PER_MS)
+            next = now + NS_PER_MS;
         ready = poll(fds, count, time_left(now, until < next ? until : next));
         if (ready > 0)
             return TERN_OK;

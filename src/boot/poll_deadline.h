@@ -4,6 +4,7 @@
 #pragma once
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -12,6 +13,10 @@ struct tern_poll_deadline {
     const char *what; /* what the caller waits for: "the other ranks to ...". The caller owns the text */
     int64_t     start, report_at, deadline;
 };
+
+/* Called again and again by tern_boot_poll() while it waits, for idle hooks (core/idle_hook.h). Returns whether there
+ * are any: then it is called at least once in a millisecond. NULL: none. Written before the first wait. */
+extern bool (*tern_boot_poll_idle)(void);
 
 /* Start a wait: compute its deadline. what must remain valid during the wait. */
 void tern_boot_poll_begin(struct tern_poll_deadline *wait, const char *what);

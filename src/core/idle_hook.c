@@ -44,6 +44,14 @@ void tern_core_idle_hooks_run(void)
     pthread_mutex_unlock(&list.lock);
 }
 
+bool tern_core_idle_hooks_poll(void)
+{
+    if (!tern_core_has_idle_hooks())
+        return false;
+    tern_core_idle_hooks_run();
+    return true;
+}
+
 /* Lock the list. Inside a hook, this thread holds the lock already. */
 static void lock(void)
 {

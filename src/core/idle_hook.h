@@ -30,6 +30,9 @@ static inline bool tern_core_in_idle_hook(void)
     return (tern_core_message_depth & (TERN_CORE_LOCKED - 1)) >= TERN_IDLE_HOOK_DEPTH;
 }
 
+/* Call the hooks, if there are any, in a wait of boot/. Returns whether there are any. */
+bool tern_core_idle_hooks_poll(void);
+
 /* Call all hooks, unless another thread is calling them or this thread is inside one. */
 void tern_core_idle_hooks_run(void);
 

@@ -15,9 +15,11 @@
 #include "boot/bell.h"
 #include "boot/exit.h"
 #include "boot/mpi_library.h"
+#include "boot/poll_deadline.h"
 #include "core/context.h"
 #include "core/domain.h"
 #include "core/fork.h"
+#include "core/idle_hook.h"
 #include "core/links.h"
 #include "core/message.h"
 #include "core/region.h"
@@ -331,6 +333,7 @@ tern_status tern_core_job_open(const struct tern_link_up *up)
                               "gone; to use Tern again later, call tern_init once more before the last tern_finalize");
     if ((st = tern_core_fork_watch()) < 0)
         return st;
+    tern_boot_poll_idle = tern_core_idle_hooks_poll;
     if ((st = tern_base_options_load(environ)) < 0 || (st = tern_core_test_hooks_apply(tern_opt.test)) < 0 ||
         (st = tern_boot_join(&tern_job.boot)) < 0)
         return st;

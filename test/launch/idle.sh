@@ -1,9 +1,10 @@
 # idle.sh: MPI makes progress while Tern waits, by an idle hook (mpi_idle.c).
 #
 # Promise: with a hook that calls MPI_Iprobe, MPI_Isend and then tern_barrier against MPI_Recv and then tern_barrier
-# ends with each installed MPI, whether MPI copies from the memory of the sender (cross-memory attach) or not, on shared
-# memory and over the network, with waits that spin and waits that sleep. Without the hook, the program hangs with MPICH
-# in both cases, and with Open MPI without cross-memory attach: run "mpiexec.mpich -n 2 mpi_idle-mpich none".
+# ends with each installed MPI, and so does the same with tern_init or tern_finalize, whether MPI copies from the memory
+# of the sender (cross-memory attach) or not, on shared memory and over the network, with waits that spin and waits that
+# sleep. Without the hook, the program hangs with MPICH in both cases, and with Open MPI without cross-memory attach:
+# run "mpiexec.mpich -n 2 mpi_idle-mpich none".
 #
 # builds: release debug
 . "$(dirname "$0")/lib.sh"

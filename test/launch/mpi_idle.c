@@ -5,8 +5,9 @@
  * Rank 0 starts to send a long message with MPI_Isend and calls tern_barrier; rank 1 receives the message with MPI_Recv
  * and then calls tern_barrier. An MPI library needs the help of the sender for a long message, unless it can read the
  * memory of the sender. Therefore rank 0 adds an idle hook that calls MPI_Iprobe. With "none" there is no hook, and the
- * program hangs if the MPI library needs that help; no test does this. Then the roles are exchanged, and the ranks wait
- * in tern_word_wait. At the end, each rank prints "done BYTES".
+ * program hangs if the MPI library needs that help; no test does this. The ranks do the same with tern_init and with
+ * tern_finalize in place of tern_barrier, and with tern_word_wait and exchanged roles. At the end, each rank prints
+ * "done BYTES".
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -26,6 +27,8 @@ static void must(int line, const char *what, int holds)
 
 #define MUST(what) must(__LINE__, #what, what)
 
+static int me; /* in both libraries */
+
 static void move_mpi(void *arg)
 {
     int found;
@@ -38,7 +41,6 @@ static void exchange(int sender, size_t bytes, void (*wait)(void *arg), void *ar
 {
     unsigned char *data = malloc(bytes);
     MPI_Request    request;
-    int            me = tern_rank();
 
     MUST(data != NULL);
     memset(data, me == sender ? 77 : 0, bytes);
@@ -56,6 +58,19 @@ static void exchange(int sender, size_t bytes, void (*wait)(void *arg), void *ar
     free(data);
 }
 
+static void init(void *arg)
+{
+    (void)arg;
+    MUST(tern_init() == TERN_OK);
+    MUST(tern_size() == 2 && tern_rank() == me);
+}
+
+static void finalize(void *arg)
+{
+    (void)arg;
+    MUST(tern_finalize() == TERN_OK);
+}
+
 static void barrier(void *arg)
 {
     (void)arg;
@@ -66,9 +81,9 @@ static void barrier(void *arg)
 static void flag(void *arg)
 {
     tern_region *region = arg;
-    tern_word    word = TERN_WORD((uint64_t *)tern_region_ptr(region, tern_rank()), TERN_EQ, 1);
+    tern_word    word = TERN_WORD((uint64_t *)tern_region_ptr(region, me), TERN_EQ, 1);
 
-    MUST(tern_put_u64(TERN_WORLD, region, 1 - tern_rank(), 0, 1) == TERN_OK);
+    MUST(tern_put_u64(TERN_WORLD, region, 1 - me, 0, 1) == TERN_OK);
     MUST(tern_word_wait(TERN_WORLD, &word, TERN_FOREVER) == TERN_OK);
 }
 
@@ -80,17 +95,17 @@ int main(int argc, char **argv)
     MPI_Comm     own;
 
     MUST(MPI_Init(&argc, &argv) == MPI_SUCCESS);
-    MUST(tern_init() == TERN_OK);
-    MUST(tern_size() == 2);
+    MUST(MPI_Comm_rank(MPI_COMM_WORLD, &me) == MPI_SUCCESS);
     MUST(MPI_Comm_dup(MPI_COMM_WORLD, &own) == MPI_SUCCESS); /* nobody sends on it */
-    MUST(tern_region_create(TERN_WORLD, 4096, NULL, &region) == TERN_OK);
     if (hooked)
         MUST(tern_on_idle(move_mpi, &own) == TERN_OK);
+    exchange(0, bytes, init, NULL);
+    MUST(tern_region_create(TERN_WORLD, 4096, NULL, &region) == TERN_OK);
     exchange(0, bytes, barrier, NULL);
     exchange(1, bytes, flag, region);
+    exchange(0, bytes, finalize, NULL);
     if (hooked)
         MUST(tern_on_idle_remove(move_mpi, &own) == TERN_OK);
-    MUST(tern_finalize() == TERN_OK);
     MUST(MPI_Comm_free(&own) == MPI_SUCCESS);
     MUST(MPI_Finalize() == MPI_SUCCESS);
     printf("done %zu\n", bytes);
