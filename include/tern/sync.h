@@ -17,8 +17,9 @@
 TERN_BEGIN_DECLS
 
 /* Order the operations of a context. One-sided operations and active messages that the context has started are
- * delivered at each target before those that the context starts later. Tagged messages have an order of their own
- * (tagged.h).
+ * delivered at each target before those that the context starts later. An active message is delivered when it is in the
+ * queue of the target: later operations do not wait until its handler has run. Tagged messages have an order of their
+ * own (tagged.h).
  *
  * The call does not complete the earlier operations, and usually does not wait. Where the path to a target keeps the
  * order, as stores to shared memory and some networks do, later operations follow at once. Elsewhere, the start of a
