@@ -24,7 +24,8 @@
     X(TEAM_SPLIT, "tern_team_split")                     \
     X(TEAM_DUP, "tern_team_dup")                         \
     X(TEAM_SURVIVORS, "tern_team_survivors")             \
-    X(TEAM_FREE, "tern_team_free")
+    X(TEAM_FREE, "tern_team_free")                       \
+    X(AM_CLIENT_FREE, "tern_am_client_free")
 
 #define TERN_COLLECTIVE_ENUM(name, text) TERN_COLLECTIVE_##name,
 enum tern_collective { TERN_COLLECTIVES(TERN_COLLECTIVE_ENUM) TERN_COLLECTIVE_COUNT };

@@ -275,14 +275,14 @@ static const void *bruck_contribution_of(const struct tern_link_group *base, uin
     return c->contributions[tern_core_bruck_barrier(c) & 1][member].bytes;
 }
 
-static enum tern_member_doing bruck_doing(const struct tern_link_group *base, uint32_t member, uint32_t *call)
+static enum tern_member_doing bruck_doing(const struct tern_link_group *base, uint32_t member, uint64_t *what)
 {
-    return tern_core_segment_doing(base, member, tern_core_bruck_barrier((const struct bruck *)base), call);
+    return tern_core_segment_doing(base, member, tern_core_bruck_barrier((const struct bruck *)base), what);
 }
 
-static enum tern_member_doing bruck_team_doing(const struct tern_link_group *base, uint32_t member, uint32_t *call)
+static enum tern_member_doing bruck_team_doing(const struct tern_link_group *base, uint32_t member, uint64_t *what)
 {
-    (void)base, (void)member, (void)call;
+    (void)base, (void)member, (void)what;
     return TERN_MEMBER_ELSEWHERE;
 }
 

@@ -196,14 +196,14 @@ bool tern_core_segment_departed(const struct tern_link_group *group, uint32_t me
 }
 
 enum tern_member_doing tern_core_segment_doing(const struct tern_link_group *group, uint32_t member, uint32_t barrier,
-                                               uint32_t *call)
+                                               uint64_t *what)
 {
     int                       rank = tern_link_group_world(group, member);
     struct tern_barrier_slot *slot = entry_of(rank);
 
     if (!tern_core_segment_has_arrived(rank, barrier + 1))
-        return tern_link_slot_doing(group, slot);
-    *call = atomic_load_explicit(&slot->call[(barrier + 1) & 1], memory_order_relaxed); /* after arrived */
+        return tern_link_slot_doing(group, slot, what);
+    *what = atomic_load_explicit(&slot->call[(barrier + 1) & 1], memory_order_relaxed); /* after arrived */
     return TERN_MEMBER_IN_CALL;
 }
 
@@ -337,18 +337,18 @@ static const void *segment_contribution(const struct tern_link_group *base, uint
     return seat == UNKNOWN ? NULL : contribution_at(group, tern_link_group_world(base, member), seat, group->barrier);
 }
 
-static enum tern_member_doing segment_doing(const struct tern_link_group *base, uint32_t member, uint32_t *call)
+static enum tern_member_doing segment_doing(const struct tern_link_group *base, uint32_t member, uint64_t *what)
 {
     const struct segment_group *group = (const struct segment_group *)base;
     struct tern_barrier_slot   *slot;
 
     if (!group->seat)
-        return tern_core_segment_doing(base, member, group->barrier, call);
+        return tern_core_segment_doing(base, member, group->barrier, what);
     if (!(slot = entry(group, member)) || !belongs(group, slot))
         return TERN_MEMBER_ELSEWHERE;
     if (!has_reached(group, member, group->barrier + 1))
-        return tern_link_slot_doing(base, slot);
-    *call = atomic_load_explicit(&slot->call[(group->barrier + 1) & 1], memory_order_relaxed); /* after arrived */
+        return tern_link_slot_doing(base, slot, what);
+    *what = atomic_load_explicit(&slot->call[(group->barrier + 1) & 1], memory_order_relaxed); /* after arrived */
     return TERN_MEMBER_IN_CALL;
 }
 

@@ -26,4 +26,4 @@ bool tern_core_segment_departed(const struct tern_link_group *group, uint32_t me
 /* The function doing of struct tern_group_ops, for a group of the world whose last barrier that this rank has entered
  * has the number. */
 enum tern_member_doing tern_core_segment_doing(const struct tern_link_group *group, uint32_t member, uint32_t barrier,
-                                               uint32_t *call);
+                                               uint64_t *what);

@@ -248,21 +248,29 @@ static tern_status different_calls(const char *what, int member, uint32_t other)
                           what, member, tern_core_collective_name(other));
 }
 
+/* The call by which a member gives up an object. */
+static uint64_t call_of_departure(uint64_t object)
+{
+    if (object & TERN_TEAM_OBJECT_CLIENT)
+        return TERN_COLLECTIVE_AM_CLIENT_FREE;
+    return object & TERN_TEAM_OBJECT_SELF ? TERN_COLLECTIVE_TEAM_FREE : TERN_COLLECTIVE_REGION_FREE;
+}
+
 void tern_core_team_describe(const struct tern_team *team, int member, char *text, size_t size)
 {
-    uint32_t               call = TERN_COLLECTIVE_BARRIER;
+    uint64_t               call = TERN_COLLECTIVE_BARRIER;
     int                    world = tern_core_team_world(team, member);
     enum tern_member_doing doing = team->group->ops->doing(team->group, (uint32_t)member, &call);
 
     if (doing == TERN_MEMBER_IN_DEPARTURE)
-        call = TERN_COLLECTIVE_REGION_FREE;
+        call = call_of_departure(call);
     if (atomic_load_explicit(&tern_core_job_slot(world)->life, memory_order_relaxed) >= TERN_LIFE_LEAVING)
         call = TERN_COLLECTIVE_FINALIZE;
     else if (doing == TERN_MEMBER_ELSEWHERE) {
         text[0] = '\0';
         return;
     }
-    snprintf(text, size, "; rank %d is in %s", member, tern_core_collective_name(call));
+    snprintf(text, size, "; rank %d is in %s", member, tern_core_collective_name((uint32_t)call));
 }
 
 /* ---- the barrier ---- */

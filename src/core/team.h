@@ -115,6 +115,10 @@ tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_
  * Writes "" if that is not known. */
 void tern_core_team_describe(const struct tern_team *team, int member, char *text, size_t size);
 
+/* What the members of a team give up together: the id of a region, or one of these with the id of another object. */
+#define TERN_TEAM_OBJECT_SELF (1ull << 62)   /* the team */
+#define TERN_TEAM_OBJECT_CLIENT (1ull << 63) /* a client of active messages (op/am/client.h) */
+
 /* Give up an object (not 0) together with all members that are alive and have not left: returns when none of them uses
  * it any more. A call that timed out may be repeated. Does not use a barrier, so that it works after deaths and
  * timeouts. */

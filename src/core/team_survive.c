@@ -59,9 +59,11 @@ static tern_status regroup_poll(void *arg)
 static void regroup_describe(void *arg, char *text, size_t size)
 {
     struct regroup *r = arg;
+    char            doing[96];
 
-    snprintf(text, size, "tern_team_survivors waits for rank %d of %s, which has not called it and is alive", r->next,
-             tern_core_team_name(r->team).text);
+    tern_core_team_describe(r->team, r->next, doing, sizeof(doing));
+    snprintf(text, size, "tern_team_survivors waits for rank %d of %s, which has not called it and is alive%s", r->next,
+             tern_core_team_name(r->team).text, doing);
 }
 
 /* Synchronize with the members of the new team. Returns TERN_ERR_PEER, at all of them, if one has died meanwhile. */

@@ -244,8 +244,8 @@ tern_status tern_core_team_free(struct tern_team *team, const char *what)
     if (tern_core_team_lost(team) < 0 && (st = settle(team, what)) < 0)
         return st;
     if (tern_core_team_lost(team) >= 0)
-        tern_core_team_leave(team, team->id);
-    else if ((st = tern_core_team_part(team, team->id, tern_core_job_deadline(), what)) < 0)
+        tern_core_team_leave(team, TERN_TEAM_OBJECT_SELF | team->id);
+    else if ((st = tern_core_team_part(team, TERN_TEAM_OBJECT_SELF | team->id, tern_core_job_deadline(), what)) < 0)
         return st;
     tern_core_message_drain();
     tern_base_log(TERN_LOG_DEBUG, "%s: %s is freed", what, tern_core_team_name(team).text);

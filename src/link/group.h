@@ -80,9 +80,9 @@ struct tern_group_ops {
      * that has not contributed returns is an older contribution, zeros, or NULL. */
     void (*contribute)(struct tern_link_group *group, const void *data, size_t len);
     const void *(*contribution)(const struct tern_link_group *group, uint32_t member);
-    /* Return what the member is doing, for reports. IN_CALL: *call is the number of the call (tern_link_group.call of
-     * the member), as the member has published it. */
-    enum tern_member_doing (*doing)(const struct tern_link_group *group, uint32_t member, uint32_t *call);
+    /* Return what the member is doing, for reports. IN_CALL: *what is the number of the call (tern_link_group.call of
+     * the member), as the member has published it. IN_DEPARTURE: *what is the object. */
+    enum tern_member_doing (*doing)(const struct tern_link_group *group, uint32_t member, uint64_t *what);
 };
 
 /* For groups whose members publish their state in slots that all members see. Return whether a counter of a slot has
@@ -117,10 +117,14 @@ static inline bool tern_link_slot_departed(const struct tern_link_group *group, 
 
 /* The part of doing that concerns departures. */
 static inline enum tern_member_doing tern_link_slot_doing(const struct tern_link_group *group,
-                                                          struct tern_barrier_slot     *theirs)
+                                                          struct tern_barrier_slot *theirs, uint64_t *object)
 {
-    return tern_link_slot_reached(&theirs->departures, group->departures + 1) ? TERN_MEMBER_IN_DEPARTURE
-                                                                              : TERN_MEMBER_ELSEWHERE;
+    uint32_t next = group->departures + 1;
+
+    if (!tern_link_slot_reached(&theirs->departures, next))
+        return TERN_MEMBER_ELSEWHERE;
+    *object = atomic_load_explicit(&theirs->object[next & 1], memory_order_relaxed); /* after departures */
+    return TERN_MEMBER_IN_DEPARTURE;
 }
 
 /* The parts of regroup and regrouped that concern the slot of this member, and of another one. */

@@ -14,8 +14,6 @@
 
 #include "collective_test.h"
 
-static tern_region *region;
-
 /* The team works: all members make the same calls. */
 static void still_works(int round)
 {
@@ -57,8 +55,7 @@ static void in_turn(void)
 int main(void)
 {
     OK(tern_init());
-    OK(tern_region_create(TERN_WORLD, 64, NULL, &region));
-    OK(tern_mutex_create(TERN_WORLD, 1, &collective_mutexes));
+    collective_create(TERN_WORLD);
     in_turn();
     for (int odd = 0; odd < tern_size(); odd++)
         for (size_t i = 0; i < COLLECTIVE_CALLS; i++)
@@ -66,8 +63,7 @@ int main(void)
                 if (i != other && (i == 0 || other == 0 || odd == 0))
                     differ(odd, &collective_calls[i], &collective_calls[other]);
     in_turn();
-    OK(tern_mutex_free(collective_mutexes));
-    OK(tern_region_free(region));
+    collective_free();
     OK(tern_finalize());
     return 0;
 }

@@ -1,8 +1,9 @@
 #!/bin/bash
 # misuse.sh: misuse that stalls a job, and the lists of misuse_test.h.
 #
-# Promise: if one rank is in a collective call and another in tern_finalize or tern_region_free, the stall reports of
-# both name the other's call, whichever call it is, on one node and between nodes. The lists of calls in
+# Promise: if one rank is in a collective call and another in tern_finalize, or frees a region or a client of active
+# messages, the stall reports of both name the other's call, whichever call it is, on one node and between nodes. The
+# same holds for a rank that frees a team of ranks on one node, and another that uses the team. The lists of calls in
 # test/misuse_test.h, with which test/api/outside.c, misuse.c and fork.c check all calls, contain every public call
 # that returns a status.
 . "$(dirname "$0")/lib.sh"
@@ -38,11 +39,13 @@ missing=$(comm -23 <(public_calls) <(listed_calls | sort -u))
 check "the lists contain every public call that returns a status" test -z "$missing"
 check "there are many of them" test "$(public_calls | wc -l)" -gt 100
 
-# The calls of rank 0 and rank 1: each collective call against one of the two calls that wait for it without an error,
-# and the first two against both.
-PAIRS="tern_barrier:tern_finalize tern_allgather:tern_finalize tern_region_create:tern_finalize
+# The calls of rank 0 and rank 1: each collective call against one of the calls that wait for it without an error, and
+# tern_barrier against all of them.
+ANYWHERE="tern_barrier:tern_finalize tern_allgather:tern_finalize tern_region_create:tern_finalize
     tern_region_register:tern_finalize tern_atomic_domain_create:tern_region_free tern_mutex_create:tern_region_free
-    tern_mutex_free:tern_region_free tern_barrier:tern_region_free tern_allgather:tern_region_free"
+    tern_mutex_free:tern_region_free tern_barrier:tern_region_free tern_allgather:tern_region_free
+    tern_barrier:tern_am_client_free tern_region_grow:tern_am_client_free tern_team_split:tern_am_client_free"
+PAIRS="$ANYWHERE tern_barrier:tern_team_free tern_region_open:tern_team_free"
 
 # has_stalled PAIR: the ranks of the job have reported which call the other is in.
 has_stalled() {
@@ -76,6 +79,7 @@ stalls "shared memory, failures are returned" "$BIN/ternrun" -n 2 --on-failure r
 stalls "messages" "$BIN/ternrun" -n 2 -x TERN_TEST=apart=1
 stalls "the boot segment" "$BIN/ternrun" -n 2 -x TERN_TEST=apart=1 --on-failure return
 if "$BIN/tern-info" | grep -q '^ *ofi '; then
+    PAIRS=$ANYWHERE
     stalls "two hosts" "$BIN/ternrun" --hosts a:1,b:1 --agent "$AGENT"
     stalls "two hosts, failures are returned" "$BIN/ternrun" --hosts a:1,b:1 --agent "$AGENT" --on-failure return
 fi

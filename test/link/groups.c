@@ -151,8 +151,8 @@ static void mixed(struct rank *r)
 /* Member 0 is ahead by one barrier, to which it contributes or not, and then by one departure. */
 static void ahead(struct rank *r)
 {
-    uint32_t value = 815, theirs = 0;
-    uint64_t object;
+    uint32_t value = 815;
+    uint64_t object, theirs = 0;
 
     for (int i = 0; i < 2 && r->ranks > 1; i++) {
         r->group->call = i == 1 ? 7 : 0;
@@ -177,6 +177,7 @@ static void ahead(struct rank *r)
         r->group->ops->depart(r->group, 5);
     while (r->me > 0 && r->group->ops->doing(r->group, 0, &theirs) != TERN_MEMBER_IN_DEPARTURE)
         sched_yield();
+    EXPECT(r->me == 0 || theirs == 5);
     if (r->me > 0)
         r->group->ops->depart(r->group, 5);
     for (int rank = 0; rank < r->ranks; rank++)

@@ -85,9 +85,9 @@ static const void *self_contribution(const struct tern_link_group *group, uint32
     return ((const struct self_group *)group)->note;
 }
 
-static enum tern_member_doing self_doing(const struct tern_link_group *group, uint32_t member, uint32_t *call)
+static enum tern_member_doing self_doing(const struct tern_link_group *group, uint32_t member, uint64_t *what)
 {
-    (void)group, (void)member, (void)call;
+    (void)group, (void)member, (void)what;
     return TERN_MEMBER_ELSEWHERE;
 }
 

@@ -300,15 +300,15 @@ static const void *shm_contribution(const struct tern_link_group *base, uint32_t
     return group->hall[member].contribution[group->barrier & 1];
 }
 
-static enum tern_member_doing shm_doing(const struct tern_link_group *base, uint32_t member, uint32_t *call)
+static enum tern_member_doing shm_doing(const struct tern_link_group *base, uint32_t member, uint64_t *what)
 {
     const struct shm_group *group = (const struct shm_group *)base;
     uint32_t                next = group->barrier + 1, word = word_at(group, member, next);
 
     if (word >> KIND_BITS != next << KIND_BITS >> KIND_BITS)
-        return tern_link_slot_doing(base, &group->hall[member].state);
+        return tern_link_slot_doing(base, &group->hall[member].state, what);
     /* relaxed: after the word. A member that does not contribute is in a barrier, and has not written its call. */
-    *call = word & KIND_CONTRIBUTES
+    *what = word & KIND_CONTRIBUTES
                 ? atomic_load_explicit(&group->hall[member].state.call[next & 1], memory_order_relaxed)
                 : 0;
     return TERN_MEMBER_IN_CALL;

@@ -324,8 +324,6 @@ void tern_op_am_client_register(struct tern_am_client *client, unsigned id, tern
 
 /* ---- freeing ---- */
 
-#define OBJECT (1ull << 63) /* distinguishes a client from the other objects from which ranks depart */
-
 /* The messages that this rank has sent arrive at their targets, or those of a channel from all members are handled. */
 struct settling {
     const struct tern_team *team;
@@ -371,8 +369,9 @@ static tern_status settle(const struct tern_team *team, unsigned channel, tern_d
  * members meet by departing from the client, because that works after deaths, too. */
 static tern_status drain(struct tern_am_client *client, unsigned channel, tern_deadline deadline)
 {
-    int         leader = tern_core_team_world(client->team, 0);
-    uint64_t    object = OBJECT | (uint64_t)channel << 56 | (uint64_t)leader << 24 | client->name_at[leader];
+    int      leader = tern_core_team_world(client->team, 0);
+    uint64_t object =
+        TERN_TEAM_OBJECT_CLIENT | (uint64_t)channel << 56 | (uint64_t)leader << 24 | client->name_at[leader];
     tern_status st = settle(client->team, TERN_CHANNELS, deadline);
 
     if (st == TERN_OK)
