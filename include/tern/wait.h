@@ -46,7 +46,7 @@ typedef struct tern_word {
     uint8_t     bytes;     /* 1, 2, 4 or 8 */
     uint8_t     is_signed; /* 1: the word is a signed integer; 0: unsigned */
     uint16_t    compare;   /* a tern_compare */
-    uint32_t    reserved;  /* 0 */
+    uint32_t    reserved;  /* 0; later versions may use it for other conditions */
 } tern_word;
 
 TERN_INLINE tern_word tern_inline_word(const volatile void *addr, uint8_t bytes, uint8_t is_signed, uint16_t compare,
@@ -128,9 +128,9 @@ TERN_API tern_status tern_word_wait_all(tern_ctx *ctx, const tern_word *words, s
  * conditions that hold: their number in *count, and their indices, in ascending order, in indices, which has space for
  * n entries.
  * Returns  TERN_OK: *count conditions hold.
- *          TERN_PENDING: the deadline is TERN_NOW, and no condition holds.
- *          TERN_ERR_TIMEOUT: the deadline passed, and no condition holds.
- *          TERN_ERR_STATE: an active message handler made the call.
+ *          TERN_PENDING: the deadline is TERN_NOW, and no condition holds. *count is 0.
+ *          TERN_ERR_TIMEOUT: the deadline passed, and no condition holds. *count is 0.
+ *          TERN_ERR_STATE: an active message handler made the call. *count is 0.
  *          TERN_ERR_ARG: a pointer is NULL, n is 0, an address is not a multiple of its word's bytes, or a field of a
  *            word is invalid.
  * Remote   None.
@@ -152,7 +152,7 @@ TERN_API tern_status tern_wait_until(tern_ctx *ctx, bool (*condition)(void *arg)
 
 /* A wait whose condition the program evaluates. Initialize it with TERN_IDLE_INIT or, in C, TERN_IDLE(...). */
 typedef struct tern_idle {
-    uint32_t      size;     /* sizeof(tern_idle) */
+    uint32_t      size;     /* sizeof(tern_idle), so that later versions can add fields */
     uint32_t      nap_us;   /* longest sleep in microseconds, for conditions that ordinary stores change; 0: no bound */
     tern_deadline deadline; /* a deadline; 0, which is TERN_NOW, means none */
     const char   *name;     /* what the program waits for, for stall reports and errors; NULL: no name */

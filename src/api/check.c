@@ -143,6 +143,14 @@ tern_status tern_api_xfer(const tern_ctx *ctx, const tern_region *region, int ra
     return check_xfer(ctx, region, rank, xfer, what);
 }
 
+tern_status tern_api_unknown_fields(const char *what, const char *type)
+{
+    return tern_base_fail(TERN_ERR_ARG,
+                          "%s: the program sets fields of %s that Tern " TERN_VERSION
+                          " does not know; run it with the version with which it was compiled",
+                          what, type);
+}
+
 const void *tern_api_resize(const void *in, void *copy, size_t size, const char *what, const char *type)
 {
     uint32_t             given = *(const uint32_t *)in;
@@ -156,11 +164,7 @@ const void *tern_api_resize(const void *in, void *copy, size_t size, const char 
     }
     for (size_t i = size; i < given; i++)
         if (bytes[i] != 0) {
-            tern_base_fail(TERN_ERR_ARG,
-                           "%s: the program sets fields of %s that Tern " TERN_VERSION
-                           " does not know; run it with the "
-                           "version with which it was compiled",
-                           what, type);
+            tern_api_unknown_fields(what, type);
             return NULL;
         }
     memset(copy, 0, size);

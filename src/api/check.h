@@ -18,6 +18,10 @@ tern_status tern_api_outside(const struct tern_link_part *part, int rank, uint64
 /* Report that the object, such as "the region", was freed. */
 tern_status tern_api_freed(const char *what, const char *object) __attribute__((cold, noinline));
 
+/* Report that the program has set fields of a struct that only a later version of Tern has. type is the name of the
+ * struct. */
+tern_status tern_api_unknown_fields(const char *what, const char *type) __attribute__((cold, noinline));
+
 /* Read an input struct of the program, which begins with its size. Returns the struct itself if the program was
  * compiled with the same version of it; otherwise *copy, in which fields that the program does not know are zero. NULL,
  * with the detail of the error: the size was not set, or the program has set fields that this library does not know.
@@ -31,8 +35,8 @@ static inline const void *tern_api_sized(const void *in, void *copy, size_t size
 }
 #define TERN_API_SIZED(type, in, copy, what) ((const type *)tern_api_sized(in, copy, sizeof(type), what, #type))
 
-/* Find the part of a rank of the context's team. Returns an error if an argument is invalid. */
-/* Returns TERN_API_IS_SHARED (api/shared.h), as tern_api_xfer does, if all is right and the context is shared. */
+/* Find the part of a rank of the context's team. Returns an error if an argument is invalid, and TERN_API_IS_SHARED
+ * (api/shared.h), as tern_api_xfer does, if the arguments are valid and the context is shared. */
 tern_status tern_api_part(const tern_ctx *ctx, const tern_region *region, int rank, const char *what,
                           const struct tern_link_part **part);
 

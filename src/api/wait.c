@@ -21,7 +21,7 @@ struct words {
     const tern_word *word;
     size_t           n, index; /* index: of the first condition that holds; if all: those before it have held */
     bool             all;
-    const char      *what;
+    const char      *what, *argument; /* the call, and the name of its list of words */
 };
 
 /* Load a word. acquire: the word before the data behind it. Pairs with the release of a put or an atomic operation. */
@@ -134,7 +134,7 @@ static tern_status words_wait(struct words *words, tern_deadline deadline)
     if (st < 0)
         return st;
     if (!words->word && (words->n > 0 || !words->all))
-        return tern_api_null(words->what, "words");
+        return tern_api_null(words->what, words->argument);
     if (words->n == 0)
         return words->all ? TERN_OK : tern_base_fail(TERN_ERR_ARG, "%s: n is 0", words->what);
     for (size_t i = 0; i < words->n; i++)
@@ -150,7 +150,7 @@ tern_status tern_word_wait(tern_ctx *ctx, const tern_word *word, tern_deadline d
     if (use.status < 0)
         return use.status;
 
-    struct words words = { .ctx = ctx, .word = word, .n = 1, .what = "tern_word_wait" };
+    struct words words = { .ctx = ctx, .word = word, .n = 1, .what = "tern_word_wait", .argument = "word" };
 
     return words_wait(&words, deadline);
 }
@@ -162,7 +162,7 @@ tern_status tern_word_wait_any(tern_ctx *ctx, const tern_word *words, size_t n, 
     if (use.status < 0)
         return use.status;
 
-    struct words any = { .ctx = ctx, .word = words, .n = n, .what = "tern_word_wait_any" };
+    struct words any = { .ctx = ctx, .word = words, .n = n, .what = "tern_word_wait_any", .argument = "words" };
     tern_status  st;
 
     if (!index)
@@ -179,7 +179,9 @@ tern_status tern_word_wait_all(tern_ctx *ctx, const tern_word *words, size_t n, 
     if (use.status < 0)
         return use.status;
 
-    struct words all = { .ctx = ctx, .word = words, .n = n, .all = true, .what = "tern_word_wait_all" };
+    struct words all = {
+        .ctx = ctx, .word = words, .n = n, .all = true, .what = "tern_word_wait_all", .argument = "words"
+    };
 
     return words_wait(&all, deadline);
 }
@@ -192,12 +194,13 @@ tern_status tern_word_wait_some(tern_ctx *ctx, const tern_word *words, size_t n,
     if (use.status < 0)
         return use.status;
 
-    struct words some = { .ctx = ctx, .word = words, .n = n, .what = "tern_word_wait_some" };
+    struct words some = { .ctx = ctx, .word = words, .n = n, .what = "tern_word_wait_some", .argument = "words" };
     size_t       found = 0;
     tern_status  st;
 
     if (!count || !indices)
         return tern_api_null("tern_word_wait_some", count ? "indices" : "count");
+    *count = 0;
     if ((st = words_wait(&some, deadline)) != TERN_OK)
         return st;
     indices[found++] = some.index; /* its word may have changed since */
@@ -275,6 +278,22 @@ static void idle_describe(void *arg, char *text, size_t size)
         snprintf(text, size, "tern_idle_step: the program's condition does not hold");
 }
 
+/* Check a struct whose size is not the size of this version of Tern. A newer program may use it, unless it sets fields
+ * that this version does not know. Steps change the struct, so that it cannot be copied as other structs are. */
+static __attribute__((cold, noinline)) tern_status check_idle(const tern_idle *idle)
+{
+    const unsigned char *bytes = (const unsigned char *)idle;
+
+    if (idle->size < sizeof(*idle))
+        return tern_base_fail(
+            TERN_ERR_ARG, "tern_idle_step: the size in a tern_idle is %u; initialize the struct with TERN_IDLE_INIT",
+            idle->size);
+    for (size_t i = sizeof(*idle); i < idle->size; i++)
+        if (bytes[i] != 0)
+            return tern_api_unknown_fields("tern_idle_step", "tern_idle");
+    return TERN_OK;
+}
+
 tern_status tern_idle_step(tern_ctx *ctx, tern_idle *idle)
 {
     TERN_API_USE use = tern_api_use_waiting(ctx, "tern_idle_step");
@@ -282,17 +301,14 @@ tern_status tern_idle_step(tern_ctx *ctx, tern_idle *idle)
     if (use.status < 0)
         return use.status;
 
-    tern_status st;
+    tern_status st = check_waiting(ctx, "tern_idle_step");
 
-    if (!ctx || ctx->gone)
-        return tern_core_ctx_check(ctx, "tern_idle_step");
+    if (st < 0)
+        return st;
     if (!idle)
         return tern_api_null("tern_idle_step", "idle");
-    if (idle->size != sizeof(*idle))
-        return tern_base_fail(TERN_ERR_ARG,
-                              "tern_idle_step: the size of idle is %u instead of %zu; initialize it with "
-                              "TERN_IDLE_INIT",
-                              idle->size, sizeof(*idle));
+    if (TERN_UNLIKELY(idle->size != sizeof(*idle)) && (st = check_idle(idle)) < 0)
+        return st;
 
     struct idling          idling = { ctx, idle->name };
     const struct tern_wait wait = { .poll = idle_poll,

@@ -102,6 +102,14 @@ static tern_status prepare_and_cancel(const tern_am_prepare_opts *opts)
     return st == TERN_OK ? tern_am_cancel(&prepared) : st;
 }
 
+static tern_status create_and_free_client(const tern_am_client_opts *opts)
+{
+    tern_am_client *made = NULL;
+    tern_status     st = tern_am_client_create(TERN_WORLD, opts, &made);
+
+    return st == TERN_OK ? tern_am_client_free(made) : st;
+}
+
 static tern_status create_and_free(const tern_region_opts *opts)
 {
     tern_region *made = NULL;
@@ -123,7 +131,31 @@ static void messages_and_regions(void)
           prepare_and_cancel(s));
     OK(job_await(&handled, sent, TERN_FOREVER));
     SIZES(tern_region_opts, TERN_REGION_OPTS(.memory = TERN_MEMORY_HOST), path, create_and_free(s));
+    SIZES(tern_am_client_opts, TERN_AM_CLIENT_OPTS_INIT, name, create_and_free_client(s));
     SAME(handled, sent);
+}
+
+/* A tern_idle is changed by each step, so that its private state is part of every version. */
+static void steps(void)
+{
+    struct {
+        tern_idle     known;
+        unsigned char more[MORE];
+    } x = { TERN_IDLE_INIT, { 0 } };
+
+    OK(tern_idle_step(TERN_WORLD, &x.known));
+    x.known.size = 0;
+    REFUSES(TERN_ERR_ARG, tern_idle_step(TERN_WORLD, &x.known));
+    SAYS(" tern_idle is 0");
+    x.known.size = sizeof(tern_idle) - 1;
+    REFUSES(TERN_ERR_ARG, tern_idle_step(TERN_WORLD, &x.known));
+    x.known.size = sizeof(tern_idle) + MORE;
+    OK(tern_idle_step(TERN_WORLD, &x.known));
+    x.more[MORE - 1] = 1;
+    REFUSES(TERN_ERR_ARG, tern_idle_step(TERN_WORLD, &x.known));
+    SAYS("fields of tern_idle that Tern");
+    x.known.size = sizeof(tern_idle) + MORE - 1; /* ends before that byte */
+    OK(tern_idle_step(TERN_WORLD, &x.known));
 }
 
 static bool is_zero(const void *words, size_t len)
@@ -178,6 +210,7 @@ int main(void)
     OK(tern_region_create(TERN_WORLD, 4096, NULL, &region));
     operations();
     shapes();
+    steps();
     messages_and_regions();
     outputs();
     OK(tern_barrier(TERN_WORLD));
