@@ -92,6 +92,12 @@ static inline __attribute__((always_inline)) tern_status check_payload(const ter
     return TERN_OK;
 }
 
+tern_status tern_api_am_flags(uint32_t flags, const char *what)
+{
+    return tern_base_fail(TERN_ERR_ARG, "%s: unknown flags 0x%x; TERN_IMMEDIATE is the only flag of an active message",
+                          what, flags & ~TERN_IMMEDIATE);
+}
+
 /* Read a message of the program, and check it. */
 static inline tern_status check_message(const tern_am **message, tern_am *copy, int peer, const char *what)
 {
@@ -103,7 +109,7 @@ static inline tern_status check_message(const tern_am **message, tern_am *copy, 
     if (!(*message = m = TERN_API_SIZED(tern_am, m, copy, what)))
         return TERN_ERR_ARG;
     if (m->flags & ~TERN_IMMEDIATE)
-        return tern_base_fail(TERN_ERR_ARG, "%s: unknown flags 0x%x", what, m->flags);
+        return tern_api_am_flags(m->flags, what);
     if ((st = check_handler(m->handler, m->args, m->nargs, what)) < 0)
         return st;
     if (m->kind == TERN_AM_SHORT && m->len == 0 && !m->region)
@@ -146,7 +152,7 @@ static inline tern_status request(tern_ctx *ctx, int rank, const tern_am *messag
 
     if (st < 0 || (st = check_message(&message, &copy, peer, what)) < 0)
         return st == TERN_API_IS_SHARED ? request_shared(ctx, rank, message, what) : st;
-    return tern_op_am_send(ctx, peer, message);
+    return tern_op_am_send(ctx, peer, message, what);
 }
 
 static __attribute__((cold, noinline)) tern_status request_shared(tern_ctx *ctx, int rank, const tern_am *message,
@@ -195,7 +201,7 @@ tern_status tern_am_request_with(tern_ctx *ctx, int rank, const tern_am *message
     if ((now.flags & TERN_IMMEDIATE) && now.kind == TERN_AM_LONG &&
         (st = check_carried(now.region, peer, now.len, o.what)) < 0)
         return st;
-    if ((st = tern_op_am_send(ctx, peer, &now)) == TERN_OK)
+    if ((st = tern_op_am_send(ctx, peer, &now, o.what)) == TERN_OK)
         tern_op_no_events(o.opts);
     return st;
 }
@@ -207,7 +213,7 @@ static __attribute__((noinline)) tern_status short_slowly(tern_ctx *ctx, int pee
     const tern_am message =
         TERN_AM(.kind = TERN_AM_SHORT, .handler = (uint16_t)handler, .nargs = (uint16_t)nargs, .args = args);
 
-    return tern_op_am_send(ctx, peer, &message);
+    return tern_op_am_send(ctx, peer, &message, "tern_am_short");
 }
 
 static __attribute__((cold, noinline)) tern_status short_shared(tern_ctx *ctx, int rank, unsigned handler,
@@ -293,7 +299,7 @@ tern_status tern_am_reply(tern_am_token *token, const tern_am *message)
                                      message->nargs)
              : TERN_AGAIN;
     if (TERN_UNLIKELY(st == TERN_AGAIN))
-        st = tern_op_am_send(NULL, token->from, message);
+        st = tern_op_am_send(NULL, token->from, message, "tern_am_reply");
     token->replied = st == TERN_OK;
     return st;
 }
@@ -340,9 +346,9 @@ static inline tern_status check_prepare(const tern_am_prepare_opts *asked, int p
     return TERN_OK;
 }
 
-static struct tern_op_am_reservation *room_of(tern_am_prepared *prepared)
+static struct tern_op_am_reservation *reservation_of(tern_am_prepared *prepared)
 {
-    return tern_api_am_room(prepared);
+    return tern_api_am_reservation(prepared);
 }
 
 static __attribute__((cold, noinline)) tern_status prepare_shared(tern_ctx *ctx, int rank,
@@ -372,7 +378,7 @@ tern_status tern_am_prepare(tern_ctx *ctx, int rank, const tern_am_prepare_opts 
         return TERN_ERR_ARG;
     if ((st = check_prepare(asked, peer, "tern_am_prepare")) < 0)
         return st;
-    return tern_op_am_prepare(ctx, peer, asked, room_of(out), out);
+    return tern_op_am_prepare(ctx, peer, asked, reservation_of(out), out, "tern_am_prepare");
 }
 
 /* The request is not an open one of the default client. */
@@ -390,9 +396,10 @@ static __attribute__((cold, noinline)) tern_status prepare_reply_other(tern_am_t
     if (!(opts = TERN_API_SIZED(tern_am_prepare_opts, opts, &copy, "tern_am_prepare_reply")))
         return TERN_ERR_ARG;
     if ((st = tern_api_am_prepare(opts, token->from, "tern_am_prepare_reply")) < 0 ||
-        (st = tern_api_am_client_prepare(tern_op_am_client_of(token), NULL, token->from, opts, out)) != TERN_OK)
+        (st = tern_api_am_client_prepare(tern_op_am_client_of(token), NULL, token->from, opts, out,
+                                         "tern_am_prepare_reply")) != TERN_OK)
         return st;
-    room_of(out)->token = token;
+    reservation_of(out)->token = token;
     token->replied = TERN_AM_CLIENT_REPLIED;
     return TERN_OK;
 }
@@ -413,9 +420,9 @@ tern_status tern_am_prepare_reply(tern_am_token *token, const tern_am_prepare_op
         return TERN_ERR_ARG;
     if ((st = check_prepare(asked, token->from, "tern_am_prepare_reply")) < 0)
         return st;
-    st = tern_op_am_prepare(NULL, token->from, asked, room_of(out), out);
+    st = tern_op_am_prepare(NULL, token->from, asked, reservation_of(out), out, "tern_am_prepare_reply");
     if (st == TERN_OK) {
-        room_of(out)->token = token;
+        reservation_of(out)->token = token;
         token->replied = TERN_AM_REPLIED;
     }
     return st;
@@ -423,28 +430,29 @@ tern_status tern_am_prepare_reply(tern_am_token *token, const tern_am_prepare_op
 
 static inline tern_status check_live(const tern_am_prepared *prepared, const char *what)
 {
-    const struct tern_op_am_reservation *room;
+    const struct tern_op_am_reservation *reservation;
 
     if (!prepared)
         return tern_api_null(what, "prepared");
-    room = (const struct tern_op_am_reservation *)(const void *)prepared->reserved;
-    if (room->live == TERN_AM_DEAD)
+    reservation = (const struct tern_op_am_reservation *)(const void *)prepared->reserved;
+    if (reservation->live == TERN_AM_DEAD)
         return tern_base_fail(TERN_ERR_STATE, "%s: the message was committed or cancelled before", what);
-    if (TERN_UNLIKELY(room->kind == TERN_AM_LONG && !room->region->part))
+    if (TERN_UNLIKELY(reservation->kind == TERN_AM_LONG && !reservation->region->part))
         return tern_api_freed(what, "the region of the message");
     return TERN_OK;
 }
 
 /* Commit a long message of a context. Its payload may have to be transferred. */
-static __attribute__((noinline)) tern_status commit_long(struct tern_op_am_reservation *room, unsigned handler,
+static __attribute__((noinline)) tern_status commit_long(struct tern_op_am_reservation *reservation, unsigned handler,
                                                          const uint32_t *args, unsigned nargs, const void *payload,
                                                          size_t len)
 {
-    unsigned with_team = tern_op_am_with_team(room->ctx, handler);
+    unsigned with_team = tern_op_am_with_team(reservation->ctx, handler);
 
-    if (room->ctx->handle == room->ctx)
-        return tern_op_am_commit(room, with_team, args, nargs, payload, len);
-    return TERN_API_LOCKED(inner, room->ctx->handle, tern_op_am_commit(room, with_team, args, nargs, payload, len));
+    if (reservation->ctx->handle == reservation->ctx)
+        return tern_op_am_commit(reservation, with_team, args, nargs, payload, len);
+    return TERN_API_LOCKED(inner, reservation->ctx->handle,
+                           tern_op_am_commit(reservation, with_team, args, nargs, payload, len));
 }
 
 /* The message is not a live one of the default client. */
@@ -461,33 +469,33 @@ tern_status tern_am_commit(tern_am_prepared *prepared, unsigned handler, const u
 {
     tern_status st;
 
-    if (TERN_UNLIKELY(!prepared || room_of(prepared)->live != TERN_AM_LIVE))
+    if (TERN_UNLIKELY(!prepared || reservation_of(prepared)->live != TERN_AM_LIVE))
         return commit_other(prepared, handler, args, nargs, len);
     if ((st = check_live(prepared, "tern_am_commit")) < 0 ||
         (st = check_handler(handler, args, nargs, "tern_am_commit")) < 0)
         return st;
-    if (nargs > room_of(prepared)->nargs)
+    if (nargs > reservation_of(prepared)->nargs)
         return tern_base_fail(TERN_ERR_ARG, "tern_am_commit: %u arguments, but %u were prepared", nargs,
-                              room_of(prepared)->nargs);
+                              reservation_of(prepared)->nargs);
     if (len > prepared->len)
         return tern_base_fail(TERN_ERR_RANGE, "tern_am_commit: %zu bytes, but %zu were prepared", len, prepared->len);
-    if (TERN_UNLIKELY(room_of(prepared)->kind == TERN_AM_LONG && room_of(prepared)->ctx))
-        return commit_long(room_of(prepared), handler, args, nargs, prepared->addr, len);
-    return tern_op_am_commit(room_of(prepared), tern_op_am_with_team(room_of(prepared)->ctx, handler), args, nargs,
-                             prepared->addr, len);
+    if (TERN_UNLIKELY(reservation_of(prepared)->kind == TERN_AM_LONG && reservation_of(prepared)->ctx))
+        return commit_long(reservation_of(prepared), handler, args, nargs, prepared->addr, len);
+    return tern_op_am_commit(reservation_of(prepared), tern_op_am_with_team(reservation_of(prepared)->ctx, handler),
+                             args, nargs, prepared->addr, len);
 }
 
 tern_status tern_am_cancel(tern_am_prepared *prepared)
 {
     tern_status                    st = check_live(prepared, "tern_am_cancel");
-    struct tern_op_am_reservation *room;
+    struct tern_op_am_reservation *reservation;
 
     if (st < 0)
         return st;
-    room = room_of(prepared);
-    if (room->token)
-        room->token->replied = room->live == TERN_AM_LIVE_CLIENT ? TERN_AM_CLIENT_OPEN : TERN_AM_OPEN;
-    tern_op_am_cancel(room);
+    reservation = reservation_of(prepared);
+    if (reservation->token)
+        reservation->token->replied = reservation->live == TERN_AM_LIVE_CLIENT ? TERN_AM_CLIENT_OPEN : TERN_AM_OPEN;
+    tern_op_am_cancel(reservation);
     return TERN_OK;
 }
 

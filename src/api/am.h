@@ -6,13 +6,16 @@
 #include "op/am/client.h"
 
 /* The private contents of a prepared message. */
-static inline struct tern_op_am_reservation *tern_api_am_room(tern_am_prepared *prepared)
+static inline struct tern_op_am_reservation *tern_api_am_reservation(tern_am_prepared *prepared)
 {
     return (struct tern_op_am_reservation *)(void *)prepared->reserved;
 }
 
 /* Check what every request needs, and find the rank in the job. */
 tern_status tern_api_am_peer(const tern_ctx *ctx, int rank, const char *what, int *peer);
+
+/* Report flags of a message that Tern does not know. */
+tern_status tern_api_am_flags(uint32_t flags, const char *what) __attribute__((cold, noinline));
 
 /* Check the payload of a message. */
 tern_status tern_api_am_payload(const tern_am *message, int peer, const char *what);
@@ -27,6 +30,6 @@ tern_status tern_api_am_prepare(const tern_am_prepare_opts *asked, int peer, con
  * has no reply. prepare: what is asked for is checked. commit: the message is live. */
 tern_status tern_api_am_client_reply(tern_am_token *token, const tern_am *message);
 tern_status tern_api_am_client_prepare(tern_am_client *client, tern_ctx *ctx, int peer,
-                                       const tern_am_prepare_opts *asked, tern_am_prepared *out);
+                                       const tern_am_prepare_opts *asked, tern_am_prepared *out, const char *what);
 tern_status tern_api_am_client_commit(tern_am_prepared *prepared, unsigned handler, const uint32_t *args,
                                       unsigned nargs, size_t len);

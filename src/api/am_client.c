@@ -127,7 +127,7 @@ static tern_status read_message(const tern_am_client *client, int peer, const te
     if (!(message = TERN_API_SIZED(tern_am, message, &copy, what)))
         return TERN_ERR_ARG;
     if (message->flags & ~TERN_IMMEDIATE)
-        return tern_base_fail(TERN_ERR_ARG, "%s: unknown flags 0x%x", what, message->flags);
+        return tern_api_am_flags(message->flags, what);
     if ((st = check_handler(client, message->handler, message->args, message->nargs, what)) < 0)
         return st;
     tern_op_am_client_translate(client, peer, message, out);
@@ -151,7 +151,7 @@ tern_status tern_am_client_request(tern_am_client *client, tern_ctx *ctx, int ra
         return st == TERN_API_IS_SHARED
                    ? TERN_API_LOCKED(inner, ctx, tern_am_client_request(client, inner, rank, message))
                    : st;
-    return tern_op_am_send_client(ctx, peer, &m.am);
+    return tern_op_am_send_client(ctx, peer, &m.am, "tern_am_client_request");
 }
 
 tern_status tern_am_client_request_with(tern_am_client *client, tern_ctx *ctx, int rank, const tern_am *message,
@@ -182,7 +182,7 @@ tern_status tern_am_client_request_with(tern_am_client *client, tern_ctx *ctx, i
     if ((m.am.flags & TERN_IMMEDIATE) && m.am.kind == TERN_AM_LONG &&
         (st = tern_api_am_carried(m.am.region, peer, m.am.len, o.what)) < 0)
         return st;
-    if ((st = tern_op_am_send_client(ctx, peer, &m.am)) == TERN_OK)
+    if ((st = tern_op_am_send_client(ctx, peer, &m.am, o.what)) == TERN_OK)
         tern_op_no_events(o.opts);
     return st;
 }
@@ -194,7 +194,7 @@ static __attribute__((noinline)) tern_status short_slowly(const tern_am_client *
     struct tern_op_client_am m;
 
     tern_op_am_client_translate(client, peer, message, &m);
-    return tern_op_am_send_client(ctx, peer, &m.am);
+    return tern_op_am_send_client(ctx, peer, &m.am, "tern_am_client_short");
 }
 
 tern_status tern_am_client_short(tern_am_client *client, tern_ctx *ctx, int rank, unsigned handler,
@@ -228,7 +228,7 @@ tern_status tern_api_am_client_reply(tern_am_token *token, const tern_am *messag
 
     if (st < 0)
         return st;
-    if ((st = tern_op_am_send_client(NULL, token->from, &m.am)) == TERN_OK)
+    if ((st = tern_op_am_send_client(NULL, token->from, &m.am, "tern_am_reply")) == TERN_OK)
         token->replied = TERN_AM_CLIENT_REPLIED;
     return st;
 }
@@ -236,12 +236,12 @@ tern_status tern_api_am_client_reply(tern_am_token *token, const tern_am *messag
 /* ---- negotiated payload ---- */
 
 tern_status tern_api_am_client_prepare(tern_am_client *client, tern_ctx *ctx, int peer,
-                                       const tern_am_prepare_opts *asked, tern_am_prepared *out)
+                                       const tern_am_prepare_opts *asked, tern_am_prepared *out, const char *what)
 {
-    tern_am_prepare_opts wish = *asked;
+    tern_am_prepare_opts opts = *asked;
 
-    wish.nargs++; /* the name of the client */
-    return tern_op_am_prepare_client(client, ctx, peer, &wish, tern_api_am_room(out), out);
+    opts.nargs++; /* the name of the client */
+    return tern_op_am_prepare_client(client, ctx, peer, &opts, tern_api_am_reservation(out), out, what);
 }
 
 tern_status tern_am_client_prepare(tern_am_client *client, tern_ctx *ctx, int rank, const tern_am_prepare_opts *opts,
@@ -266,27 +266,28 @@ tern_status tern_am_client_prepare(tern_am_client *client, tern_ctx *ctx, int ra
         return TERN_ERR_ARG;
     if ((st = tern_api_am_prepare(opts, peer, "tern_am_client_prepare")) < 0)
         return st;
-    return tern_api_am_client_prepare(client, ctx, peer, opts, out);
+    return tern_api_am_client_prepare(client, ctx, peer, opts, out, "tern_am_client_prepare");
 }
 
 tern_status tern_api_am_client_commit(tern_am_prepared *prepared, unsigned handler, const uint32_t *args,
                                       unsigned nargs, size_t len)
 {
-    struct tern_op_am_reservation *room = tern_api_am_room(prepared);
+    struct tern_op_am_reservation *reservation = tern_api_am_reservation(prepared);
     struct tern_op_client_am       m;
-    tern_status                    st = check_handler(room->client, handler, args, nargs, "tern_am_commit");
+    tern_status                    st = check_handler(reservation->client, handler, args, nargs, "tern_am_commit");
 
     if (st < 0)
         return st;
-    if (nargs + 1 > room->nargs)
+    if (nargs + 1 > reservation->nargs)
         return tern_base_fail(TERN_ERR_ARG, "tern_am_commit: %u arguments, but %u were prepared", nargs,
-                              room->nargs - 1u);
+                              reservation->nargs - 1u);
     if (len > prepared->len)
         return tern_base_fail(TERN_ERR_RANGE, "tern_am_commit: %zu bytes, but %zu were prepared", len, prepared->len);
-    tern_op_am_client_translate(room->client, room->msg.peer,
+    tern_op_am_client_translate(reservation->client, reservation->msg.peer,
                                 &TERN_AM(.handler = (uint16_t)handler, .nargs = (uint16_t)nargs, .args = args), &m);
-    if (room->ctx && !tern_core_shared_holds(room->ctx))
-        return TERN_API_LOCKED(inner, room->ctx->handle,
-                               tern_op_am_commit(room, m.am.handler, m.am.args, m.am.nargs, prepared->addr, len));
-    return tern_op_am_commit(room, m.am.handler, m.am.args, m.am.nargs, prepared->addr, len);
+    if (reservation->ctx && !tern_core_shared_holds(reservation->ctx))
+        return TERN_API_LOCKED(
+            inner, reservation->ctx->handle,
+            tern_op_am_commit(reservation, m.am.handler, m.am.args, m.am.nargs, prepared->addr, len));
+    return tern_op_am_commit(reservation, m.am.handler, m.am.args, m.am.nargs, prepared->addr, len);
 }

@@ -12,7 +12,7 @@
 
 static tern_team *if_running(tern_team *team)
 {
-    return atomic_load_explicit(&tern_job.phase, memory_order_acquire) == TERN_PHASE_RUNNING ? team : NULL;
+    return tern_core_job_is_running() ? team : NULL;
 }
 
 tern_team *tern_team_world(void)
@@ -32,12 +32,12 @@ tern_team *tern_team_self(void)
 
 int tern_team_rank(const tern_team *team)
 {
-    return team && !team->freed ? team->rank : -1;
+    return tern_core_job_is_running() && team && !team->freed ? team->rank : -1;
 }
 
 int tern_team_size(const tern_team *team)
 {
-    return team && !team->freed ? team->size : -1;
+    return tern_core_job_is_running() && team && !team->freed ? team->size : -1;
 }
 
 tern_status tern_team_translate(const tern_team *from, int rank, const tern_team *to, int *out)
@@ -84,27 +84,27 @@ static tern_status check_parent(const tern_team *parent, int n, tern_team **out,
 /* Check that the ranks exist, are different, and that this rank is one of them. */
 static tern_status check_ranks(const tern_team *parent, const int *ranks, int n, const char *what)
 {
-    int        *place = calloc((size_t)parent->size, sizeof(*place)); /* index of each rank in the list, + 1 */
+    int        *listed = calloc((size_t)parent->size, sizeof(*listed)); /* index of each rank in the list, + 1 */
     tern_status st = TERN_OK;
 
-    if (!place)
+    if (!listed)
         return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for tables of %d ranks", what, parent->size);
     for (int i = 0; i < n && st == TERN_OK; i++) {
         if (ranks[i] < 0 || ranks[i] >= parent->size)
             st = tern_base_fail(TERN_ERR_RANGE, "%s: ranks[%d] is %d, but %s has no such rank", what, i, ranks[i],
                                 tern_core_team_name(parent).text);
-        else if (place[ranks[i]] > 0)
+        else if (listed[ranks[i]] > 0)
             st = tern_base_fail(TERN_ERR_ARG, "%s: ranks[%d] and ranks[%d] are both %d; a rank is in a team once", what,
-                                place[ranks[i]] - 1, i, ranks[i]);
+                                listed[ranks[i]] - 1, i, ranks[i]);
         else
-            place[ranks[i]] = i + 1;
+            listed[ranks[i]] = i + 1;
     }
-    if (st == TERN_OK && place[parent->rank] == 0)
+    if (st == TERN_OK && listed[parent->rank] == 0)
         st = tern_base_fail(TERN_ERR_ARG,
                             "%s: rank %d of %s is not one of the %d ranks; only the members of the new team make this "
                             "call",
                             what, parent->rank, tern_core_team_name(parent).text, n);
-    free(place);
+    free(listed);
     return st;
 }
 
@@ -124,11 +124,12 @@ tern_status tern_team_create(tern_team *parent, const int *ranks, int n, uint64_
 tern_status tern_team_strided(tern_team *parent, int first, int stride, int n, uint64_t tag, tern_team **out)
 {
     tern_status st = check_parent(parent, n, out, "tern_team_strided");
-    int64_t     last = (int64_t)first + (int64_t)stride * (n - 1);
+    int64_t     last;
     int        *ranks;
 
     if (st < 0)
         return st;
+    last = (int64_t)first + (int64_t)stride * (n - 1);
     if (first < 0 || first >= parent->size || last < 0 || last >= parent->size)
         return tern_base_fail(
             TERN_ERR_RANGE,

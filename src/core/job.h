@@ -47,6 +47,13 @@ extern struct tern_job tern_job;
 tern_status tern_core_job_open(const struct tern_link_up *up);
 tern_status tern_core_job_close(void);
 
+/* Whether this process is a rank of a running job. */
+static inline bool tern_core_job_is_running(void)
+{
+    /* acquire: the tables of the job. Pairs with the store in tern_core_job_open(). */
+    return atomic_load_explicit(&tern_job.phase, memory_order_acquire) == TERN_PHASE_RUNNING;
+}
+
 /* Return TERN_OK while the job is running, otherwise TERN_ERR_STATE with a detail. what is the public call. */
 tern_status tern_core_job_running(const char *what);
 

@@ -205,17 +205,27 @@ static bool may_yield(int yields, int64_t idle, int64_t spin)
     return yields < tern_job.yields && (yields < FIRST_YIELDS || idle - spin < LONGEST_YIELDING);
 }
 
+/* The name of the public call that waits: the description of a wait begins with it. */
+struct call_name {
+    char text[256];
+};
+static struct call_name call_of(const struct tern_wait *wait)
+{
+    struct call_name name;
+    char            *end;
+
+    wait->describe(wait->arg, name.text, sizeof(name.text));
+    if ((end = strpbrk(name.text, " :,")))
+        *end = '\0';
+    return name;
+}
+
 /* Check that the process is a rank of the running job, in which the wait can end. */
 static __attribute__((cold, noinline)) tern_status check_running(const struct tern_wait *wait)
 {
-    char text[256], *end;
-
     if (atomic_load_explicit(&tern_job.phase, memory_order_relaxed) <= TERN_PHASE_RUNNING) /* BEFORE: in tern_init */
         return TERN_PENDING;
-    wait->describe(wait->arg, text, sizeof(text)); /* the text begins with the name of the call */
-    if ((end = strpbrk(text, " :,")))
-        *end = '\0';
-    return tern_core_job_running(text);
+    return tern_core_job_running(call_of(wait).text);
 }
 
 /* Begin a wait, whose first polls have found nothing. */
@@ -317,8 +327,6 @@ tern_status tern_core_wait_step(const struct tern_wait *wait, struct tern_wait_s
 {
     tern_status st;
 
-    if (tern_core_in_handler())
-        return tern_base_fail(TERN_ERR_STATE, "%s must not wait for this", tern_core_handler_kind());
     if (state->start == 0) {
         if ((st = check_running(wait)) < 0)
             return st;
@@ -375,7 +383,8 @@ static __attribute__((cold, noinline)) tern_status wait_specially(const struct t
     tern_status        st;
 
     if (tern_core_in_handler() && !wait->by_handler)
-        return tern_base_fail(TERN_ERR_STATE, "%s must not wait for this", tern_core_handler_kind());
+        return tern_base_fail(TERN_ERR_STATE, "%s: %s must not wait for this", call_of(wait).text,
+                              tern_core_handler_kind());
     locked.pause = tern_core_shared_pause();
     if (!locked.pause.inner)
         return wait_usually(wait);

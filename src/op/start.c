@@ -304,9 +304,11 @@ static tern_status finish_poll(void *arg)
 
 static void finish_describe(void *arg, char *text, size_t size)
 {
-    struct finishing *f = arg;
+    const struct tern_op *op = tern_core_event_op(&((struct finishing *)arg)->event);
+    char                  one[192];
 
-    tern_core_op_describe(tern_core_event_op(&f->event), text, size);
+    tern_core_op_describe(op, one, sizeof(one));
+    snprintf(text, size, "%s waits: %s", op->call, one);
 }
 
 /* Wait for an outstanding operation with one event. After a timeout, tern_quiet collects the rest of it. */

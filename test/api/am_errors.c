@@ -13,6 +13,7 @@
 #define ASK 6u   /* runs what_handlers_may() and replies */
 #define ANSWER 7u
 #define UNKNOWN 8u
+#define IGNORE 250u
 
 static unsigned          asked, inside;
 static uint64_t          answers;
@@ -126,7 +127,7 @@ static void registration(void)
 static void handlers_and_arguments(int to)
 {
     for (uint32_t id = 9; id < 80000; id += id < 300 ? 1 : 997)
-        if (id != TERN_AM_HANDLERS - 1) {
+        if (id != TERN_AM_HANDLERS - 1 && id != IGNORE) {
             RETURNS(TERN_ERR_ARG, tern_am_short(TERN_WORLD, to, id, NULL, 0));
             RETURNS(TERN_ERR_ARG, tern_am_medium(TERN_WORLD, to, id, NULL, 0, NULL, 0));
         }
@@ -245,6 +246,54 @@ static void commits(int to)
     RETURNS(TERN_ERR_STATE, tern_am_commit(&out, NEVER, args, 1, 0));
 }
 
+static uint64_t ignored;
+
+static void ignore(const tern_am_event *event, void *user)
+{
+    (void)event, (void)user;
+    ignored++;
+}
+
+/* Make a call until the queue is full and the time limit passes. */
+#define UNTIL_FULL(call)                      \
+    do {                                      \
+        while ((st = (call)) == TERN_OK)      \
+            sent++;                           \
+        RETURNS(TERN_ERR_TIMEOUT, st);        \
+        job_named(__FILE__, __LINE__, #call); \
+    } while (0)
+
+/* A queue that is full, because its first message is prepared and never committed: each call names itself when its time
+ * limit passes. */
+static void full_queue(void)
+{
+    tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .min = 64, .max = 64);
+    tern_am              message = TERN_AM(.kind = TERN_AM_MEDIUM, .handler = IGNORE, .payload = args, .len = 64);
+    tern_am_prepared     first, out;
+    tern_ctx            *ctx;
+    int                  me = tern_rank();
+    uint64_t             sent = 0;
+    tern_status          st;
+
+    OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &ctx));
+    OK(tern_am_prepare(ctx, me, &opts, &first));
+    OK(tern_ctx_set_timeout(ctx, 0.001));
+    UNTIL_FULL(tern_am_medium(ctx, me, IGNORE, NULL, 0, args, 64));
+    SAYS("space in the queue of rank");
+    UNTIL_FULL(tern_am_request(ctx, me, &message));
+    UNTIL_FULL(tern_am_request_with(ctx, me, &message, &TERN_OPTS_INIT));
+    UNTIL_FULL(tern_am_short(ctx, me, IGNORE, NULL, 0));
+    while ((st = tern_am_prepare(ctx, me, &opts, &out)) == TERN_OK) {
+        OK(tern_am_commit(&out, IGNORE, NULL, 0, 64));
+        sent++;
+    }
+    RETURNS(TERN_ERR_TIMEOUT, st);
+    SAYS(" s: tern_am_prepare ");
+    OK(tern_am_cancel(&first));
+    OK(job_await(&ignored, sent, TERN_FOREVER));
+    OK(tern_ctx_free(ctx));
+}
+
 static void queries(int to)
 {
     for (unsigned n = 0; n <= 16; n++) {
@@ -269,6 +318,7 @@ int main(void)
     OK(tern_am_register(NEVER, never, NULL));
     OK(tern_am_register(ASK, on_ask, NULL));
     OK(tern_am_register(ANSWER, on_answer, NULL));
+    OK(tern_am_register(IGNORE, ignore, NULL));
     RETURNS(TERN_ERR_STATE, tern_am_short(TERN_WORLD, 0, NEVER, NULL, 0)); /* not yet in a job */
     registration();
     OK(tern_init());
@@ -283,6 +333,7 @@ int main(void)
         commits(to);
         queries(to);
     }
+    full_queue();
     for (unsigned i = 1; i <= rounds; i++) {
         for (int to = 0; to < tern_size(); to++)
             OK(tern_am_short(TERN_WORLD, to, ASK, NULL, 0));

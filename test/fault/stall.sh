@@ -31,7 +31,7 @@ check "TERN_STALL_REPORT=0: no report" all_of 'status_is 0' 'err_lacks "has wait
 
 ternrun -n 2 -x TERN_STALL_REPORT=1 -x TERN_CMA=off "$PROG/stall_job" stopped 3.5
 check "a put to a stopped rank: the report names operation, bytes, peer and age; it completes when the rank goes on" \
-    all_of 'status_is 0' 'err_has "^tern: rank 0: has waited [0-9]+ s: .*put of 1048499 bytes .*rank 1"' 'ages_grow 2 put'
+    all_of 'status_is 0' 'err_has "^tern: rank 0: has waited [0-9]+ s: .*put of 1048499 bytes .*rank 1"' 'ages_grow 2 tern_put'
 
 for call in init barrier gather alloc register free finalize; do
     rm -f "$WORK"/gave-up.*

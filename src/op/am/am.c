@@ -205,6 +205,7 @@ struct opening {
     struct tern_ctx      *ctx;
     struct tern_link_msg *msg;
     size_t                min, max;
+    const char           *call; /* the public call, for reports */
     tern_status           result;
 };
 
@@ -226,7 +227,7 @@ static tern_status opening_poll(void *arg)
     else
         tern_core_message_poll_replies(); /* within the handler of a request */
     if (tern_core_job_lost(o->msg->peer))
-        o->result = tern_base_fail(TERN_ERR_PEER, "rank %d is gone", o->msg->peer);
+        o->result = tern_base_fail(TERN_ERR_PEER, "%s: rank %d of the job is gone", o->call, o->msg->peer);
     else
         o->result = try_open(o->ctx, o->msg, o->min, o->max);
     return o->result == TERN_AGAIN ? TERN_PENDING : TERN_OK;
@@ -237,15 +238,15 @@ static void opening_describe(void *arg, char *text, size_t size)
     struct opening *o = arg;
 
     snprintf(text, size,
-             "an active message of %zu bytes waits for room in the queue of rank %d, which makes no progress, "
-             "or has a prepared message in front that was never committed",
-             o->min, o->msg->peer);
+             "%s of %zu bytes waits for space in the queue of rank %d of the job, which makes no progress, or has a "
+             "prepared message in front that was never committed",
+             o->call, o->min, o->msg->peer);
 }
 
 static __attribute__((noinline)) tern_status open_later(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min,
-                                                        size_t max)
+                                                        size_t max, const char *call)
 {
-    struct opening   o = { .ctx = ctx, .msg = msg, .min = min, .max = max };
+    struct opening   o = { .ctx = ctx, .msg = msg, .min = min, .max = max, .call = call };
     struct tern_wait wait = { .poll = opening_poll,
                               .describe = opening_describe,
                               .arg = &o,
@@ -258,11 +259,11 @@ static __attribute__((noinline)) tern_status open_later(struct tern_ctx *ctx, st
 
 /* Reserve space for min to max bytes. Waits for space unless the flags contain TERN_IMMEDIATE. */
 static inline tern_status open_message(struct tern_ctx *ctx, struct tern_link_msg *msg, size_t min, size_t max,
-                                       uint32_t flags)
+                                       uint32_t flags, const char *call)
 {
     tern_status st = try_open(ctx, msg, min, max);
 
-    return TERN_LIKELY(st != TERN_AGAIN) || (flags & TERN_IMMEDIATE) ? st : open_later(ctx, msg, min, max);
+    return TERN_LIKELY(st != TERN_AGAIN) || (flags & TERN_IMMEDIATE) ? st : open_later(ctx, msg, min, max, call);
 }
 
 /* Write the head, for a payload of len bytes at the given location, and the arguments. Returns the address of the
@@ -296,7 +297,7 @@ static inline void publish(const struct tern_link_msg *msg, unsigned place, size
 
 /* Transfer the payload of a long message into the target's part. */
 static tern_status deliver_long(struct tern_ctx *ctx, int peer, struct tern_region *region, uint64_t offset,
-                                const void *payload, size_t len)
+                                const void *payload, size_t len, const char *call)
 {
     struct tern_xfer xfer = {
         .part = &region->part[peer], .offset = offset, .local = (void *)(uintptr_t)payload, .len = len
@@ -304,7 +305,7 @@ static tern_status deliver_long(struct tern_ctx *ctx, int peer, struct tern_regi
 
     if (len == 0)
         return TERN_OK;
-    return tern_op_contig(ctx ? ctx : tern_job.handler_ctx, &xfer, &tern_op_blocking, "tern_am_request");
+    return tern_op_contig(ctx ? ctx : tern_job.handler_ctx, &xfer, &tern_op_blocking, call);
 }
 
 /* Publish a long message, whose payload is at its destination, or (carried) in the message's data. */
@@ -322,19 +323,19 @@ static void publish_long(const struct tern_link_msg *msg, unsigned handler, cons
 /* Send a long message. It carries its payload if the transfer would need the target's help and the sender does not want
  * to wait for it. */
 static inline __attribute__((always_inline)) tern_status send_long(struct tern_ctx *ctx, struct tern_link_msg *msg,
-                                                                   const tern_am *m, unsigned handler)
+                                                                   const tern_am *m, unsigned handler, const char *call)
 {
     struct wire_long where = { m->region->id, m->offset, m->len };
     bool   carried = (m->flags & TERN_IMMEDIATE) && m->len > 0 && tern_op_am_needs_help(&m->region->part[msg->peer]);
     size_t bytes = carried ? WIRE_STAGE + m->len : data_bytes(wire_place(m->nargs, sizeof(where)), sizeof(where));
-    tern_status st = open_message(ctx, msg, bytes, bytes, m->flags);
+    tern_status st = open_message(ctx, msg, bytes, bytes, m->flags, call);
 
     if (st != TERN_OK)
         return st;
     if (carried)
         memcpy(msg->data + WIRE_STAGE, m->payload, m->len);
     else
-        st = deliver_long(ctx, msg->peer, m->region, m->offset, m->payload, m->len);
+        st = deliver_long(ctx, msg->peer, m->region, m->offset, m->payload, m->len, call);
     if (st < 0)
         tern_core_ops_to(msg->peer)->msg->drop(tern_core_link_to(msg->peer), msg);
     else
@@ -367,11 +368,11 @@ static inline __attribute__((always_inline)) tern_status send_small(struct tern_
 /* Send a message by reserving space in the queue, waiting for space if necessary. */
 static inline __attribute__((always_inline)) tern_status send_reserved(struct tern_ctx *ctx, struct tern_link_msg *msg,
                                                                        const tern_am *m, unsigned handler,
-                                                                       unsigned place)
+                                                                       unsigned place, const char *call)
 {
     size_t         bytes = data_bytes(place, m->len);
     unsigned char *payload;
-    tern_status    st = open_message(ctx, msg, bytes, bytes, m->flags);
+    tern_status    st = open_message(ctx, msg, bytes, bytes, m->flags, call);
 
     if (st != TERN_OK)
         return st;
@@ -384,37 +385,38 @@ static inline __attribute__((always_inline)) tern_status send_reserved(struct te
 
 /* Send a message of any kind. handler is that of the head, which may contain a team. */
 static inline __attribute__((always_inline)) tern_status send(struct tern_ctx *ctx, int peer, const tern_am *m,
-                                                              unsigned handler, unsigned channel)
+                                                              unsigned handler, unsigned channel, const char *call)
 {
     struct tern_link_msg msg = { .peer = peer, .channel = channel };
     unsigned             place = wire_place(m->nargs, m->len);
     tern_status          st = TERN_AGAIN;
 
     if (TERN_UNLIKELY(m->kind == TERN_AM_LONG)) {
-        st = send_long(ctx, &msg, m, handler);
+        st = send_long(ctx, &msg, m, handler, call);
     } else {
         if (wire_in_head(place))
             st = send_small(ctx, &msg, m, handler, place);
         if (st == TERN_AGAIN)
-            st = send_reserved(ctx, &msg, m, handler, place);
+            st = send_reserved(ctx, &msg, m, handler, place, call);
     }
     if (m->local && st == TERN_OK)
         *m->local = TERN_EVENT_INIT; /* the payload has been copied or delivered */
     return st;
 }
 
-tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *message)
+tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *message, const char *call)
 {
     struct named_args named;
     tern_am           copy;
     const tern_am    *m = with_name(ctx, message, &copy, &named);
 
-    return send(ctx, peer, m, tern_op_am_with_team(ctx, m->handler), ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY);
+    return send(ctx, peer, m, tern_op_am_with_team(ctx, m->handler), ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY,
+                call);
 }
 
-tern_status tern_op_am_send_client(struct tern_ctx *ctx, int peer, const tern_am *m)
+tern_status tern_op_am_send_client(struct tern_ctx *ctx, int peer, const tern_am *m, const char *call)
 {
-    return send(ctx, peer, m, m->handler, tern_op_am_channel(m->handler, ctx == NULL));
+    return send(ctx, peer, m, m->handler, tern_op_am_channel(m->handler, ctx == NULL), call);
 }
 
 tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am *message)
@@ -439,25 +441,25 @@ tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am
 
 /* Whether the payload is in the queue, from where the target copies it, or is copied there at commit, because a commit
  * must not wait after an immediate prepare. Otherwise the payload is written directly to the target's memory. */
-static bool is_queued(const tern_am_prepare_opts *wish, const struct tern_link_part *part)
+static bool is_queued(const tern_am_prepare_opts *opts, const struct tern_link_part *part)
 {
-    if (!part || (!wish->buffer && !tern_link_loads(part)))
+    if (!part || (!opts->buffer && !tern_link_loads(part)))
         return true;
-    return (wish->flags & TERN_IMMEDIATE) && tern_op_am_needs_help(part);
+    return (opts->flags & TERN_IMMEDIATE) && tern_op_am_needs_help(part);
 }
 
-/* Reserve space for a head, and for a payload of the wished length if the payload is in the data, and report the
+/* Reserve space for a head, and for a payload of the requested length if the payload is in the data, and report the
  * address and the maximum length of the payload. */
 static inline __attribute__((always_inline)) tern_status reserve_queued(struct tern_op_am_reservation *reservation,
-                                                                        const tern_am_prepare_opts    *wish,
-                                                                        tern_am_prepared              *out)
+                                                                        const tern_am_prepare_opts    *opts,
+                                                                        tern_am_prepared *out, const char *call)
 {
     struct tern_link_msg *msg = &reservation->msg;
-    size_t                before = reservation->before, max = wish->max;
+    size_t                before = reservation->before, max = opts->max;
     bool                  in_head = wire_in_head(reservation->place);
-    tern_status           st = in_head ? open_message(reservation->ctx, msg, 0, 0, wish->flags)
-                                       : open_message(reservation->ctx, msg, before + wish->min,
-                                            max < SIZE_MAX - before ? before + max : SIZE_MAX, wish->flags);
+    tern_status           st = in_head ? open_message(reservation->ctx, msg, 0, 0, opts->flags, call)
+                                       : open_message(reservation->ctx, msg, before + opts->min,
+                                            max < SIZE_MAX - before ? before + max : SIZE_MAX, opts->flags, call);
 
     if (st != TERN_OK)
         return st;
@@ -467,42 +469,42 @@ static inline __attribute__((always_inline)) tern_status reserve_queued(struct t
 }
 
 /* Prepare a long message, or a message whose payload is in the caller's buffer. */
-static __attribute__((noinline)) tern_status prepare_any(const tern_am_prepare_opts    *wish,
+static __attribute__((noinline)) tern_status prepare_any(const tern_am_prepare_opts    *opts,
                                                          struct tern_op_am_reservation *reservation,
-                                                         tern_am_prepared              *out)
+                                                         tern_am_prepared *out, const char *call)
 {
-    struct tern_link_part *part = wish->kind == TERN_AM_LONG ? &wish->region->part[reservation->msg.peer] : NULL;
-    bool                   queued = is_queued(wish, part);
+    struct tern_link_part *part = opts->kind == TERN_AM_LONG ? &opts->region->part[reservation->msg.peer] : NULL;
+    bool                   queued = is_queued(opts, part);
     size_t                 bytes;
     tern_status            st;
 
-    reservation->region = wish->region;
-    reservation->offset = wish->offset;
+    reservation->region = opts->region;
+    reservation->offset = opts->offset;
     if (part) { /* the wire_long, and, if queued, behind it the payload until commit */
-        unsigned nargs = wish->nargs + (tern_op_am_named_team(reservation->ctx) != 0 ? 1u : 0u);
+        unsigned nargs = opts->nargs + (tern_op_am_named_team(reservation->ctx) != 0 ? 1u : 0u);
 
         reservation->place = (uint8_t)wire_place(nargs, queued ? TERN_LINK_HEAD : sizeof(struct wire_long));
         reservation->before = queued ? WIRE_STAGE : (uint8_t)wire_before(reservation->place);
     }
     if (queued) {
-        st = reserve_queued(reservation, wish, out);
+        st = reserve_queued(reservation, opts, out, call);
     } else {
         bytes = data_bytes(reservation->place, sizeof(struct wire_long));
-        st = open_message(reservation->ctx, &reservation->msg, bytes, bytes, wish->flags);
-        out->len = wish->max;
+        st = open_message(reservation->ctx, &reservation->msg, bytes, bytes, opts->flags, call);
+        out->len = opts->max;
     }
-    if (st == TERN_OK && wish->buffer)
-        out->addr = (void *)(uintptr_t)wish->buffer;
+    if (st == TERN_OK && opts->buffer)
+        out->addr = (void *)(uintptr_t)opts->buffer;
     else if (st == TERN_OK && !queued)
-        out->addr = part->base + wish->offset;
+        out->addr = part->base + opts->offset;
     return st;
 }
 
 /* Prepare a message on a channel. */
 static inline __attribute__((always_inline)) tern_status prepare(struct tern_ctx *ctx, int peer, unsigned channel,
-                                                                 const tern_am_prepare_opts    *wish,
+                                                                 const tern_am_prepare_opts    *opts,
                                                                  struct tern_op_am_reservation *reservation,
-                                                                 tern_am_prepared              *out)
+                                                                 tern_am_prepared *out, const char *call)
 {
     tern_status st;
 
@@ -510,31 +512,31 @@ static inline __attribute__((always_inline)) tern_status prepare(struct tern_ctx
     reservation->msg.channel = channel;
     reservation->ctx = ctx;
     reservation->token = NULL;
-    reservation->nargs = wish->nargs;
-    reservation->kind = (uint8_t)wish->kind;
-    reservation->place = (uint8_t)wire_place(wish->nargs + (tern_op_am_named_team(ctx) != 0 ? 1u : 0u), wish->max);
+    reservation->nargs = opts->nargs;
+    reservation->kind = (uint8_t)opts->kind;
+    reservation->place = (uint8_t)wire_place(opts->nargs + (tern_op_am_named_team(ctx) != 0 ? 1u : 0u), opts->max);
     reservation->before = (uint8_t)wire_before(reservation->place);
     reservation->live = 0;
-    if (TERN_LIKELY(wish->kind == TERN_AM_MEDIUM && !wish->buffer))
-        st = reserve_queued(reservation, wish, out);
+    if (TERN_LIKELY(opts->kind == TERN_AM_MEDIUM && !opts->buffer))
+        st = reserve_queued(reservation, opts, out, call);
     else
-        st = prepare_any(wish, reservation, out);
+        st = prepare_any(opts, reservation, out, call);
     reservation->live = st == TERN_OK ? TERN_AM_LIVE : TERN_AM_DEAD;
     return st;
 }
 
-tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_prepare_opts *wish,
-                               struct tern_op_am_reservation *reservation, tern_am_prepared *out)
+tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_prepare_opts *opts,
+                               struct tern_op_am_reservation *reservation, tern_am_prepared *out, const char *call)
 {
-    return prepare(ctx, peer, ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY, wish, reservation, out);
+    return prepare(ctx, peer, ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY, opts, reservation, out, call);
 }
 
 tern_status tern_op_am_prepare_client(struct tern_am_client *client, struct tern_ctx *ctx, int peer,
-                                      const tern_am_prepare_opts *wish, struct tern_op_am_reservation *reservation,
-                                      tern_am_prepared *out)
+                                      const tern_am_prepare_opts *opts, struct tern_op_am_reservation *reservation,
+                                      tern_am_prepared *out, const char *call)
 {
     unsigned    handler = tern_op_am_client_handler(client);
-    tern_status st = prepare(ctx, peer, tern_op_am_channel(handler, ctx == NULL), wish, reservation, out);
+    tern_status st = prepare(ctx, peer, tern_op_am_channel(handler, ctx == NULL), opts, reservation, out, call);
 
     reservation->client = client;
     if (st == TERN_OK)
@@ -554,7 +556,7 @@ static tern_status commit_long(struct tern_op_am_reservation *reservation, unsig
         memcpy(queued, payload, len); /* the caller's buffer */
     else if (!queued && (!tern_link_loads(part) || payload != part->base + reservation->offset))
         st = deliver_long(reservation->ctx, reservation->msg.peer, reservation->region, reservation->offset, payload,
-                          len);
+                          len, "tern_am_commit");
     if (st == TERN_OK)
         publish_long(&reservation->msg, handler, args, nargs, &where, queued && len > 0);
     return st;

@@ -115,8 +115,9 @@ static inline tern_status tern_op_am_send_short(struct tern_ctx *ctx, int peer, 
     return tern_op_am_send_words(ctx, peer, wire_first(handler, nargs), args, nargs);
 }
 
-/* Send a checked message of any kind: a request of ctx, or a reply (ctx NULL) to the request that is being handled. */
-tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *message);
+/* Send a checked message of any kind: a request of ctx, or a reply (ctx NULL) to the request that is being handled.
+ * call is the public call, for errors and reports. */
+tern_status tern_op_am_send(struct tern_ctx *ctx, int peer, const tern_am *message, const char *call);
 
 /* The channel of a message of a client, whose handler is WIRE_AM_CLIENT or WIRE_AM_HELPED. */
 static inline unsigned tern_op_am_channel(unsigned handler, bool reply)
@@ -130,20 +131,20 @@ static inline bool tern_op_am_is_client(unsigned handler)
 }
 
 /* The same for a message of a client, in the form in which it travels. */
-tern_status tern_op_am_send_client(struct tern_ctx *ctx, int peer, const tern_am *message);
+tern_status tern_op_am_send_client(struct tern_ctx *ctx, int peer, const tern_am *message, const char *call);
 
 /* Send a long message, which may be that of a client, whose payload is already in the target's memory. Returns
  * TERN_AGAIN if it cannot be sent now. */
 tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am *message);
 
-/* tern_op_am_prepare reserves space for a message as described by a checked wish; peer and ctx are as in
+/* tern_op_am_prepare reserves space for a message as described by checked options; peer, ctx and call are as in
  * tern_op_am_send. The caller must then either commit or cancel the reservation. */
-tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_prepare_opts *wish,
-                               struct tern_op_am_reservation *reservation, tern_am_prepared *out);
-/* The same for a message of a client; the number of arguments in the wish counts the one that names the client. */
+tern_status tern_op_am_prepare(struct tern_ctx *ctx, int peer, const tern_am_prepare_opts *opts,
+                               struct tern_op_am_reservation *reservation, tern_am_prepared *out, const char *call);
+/* The same for a message of a client; the number of arguments in the options counts the one that names the client. */
 tern_status tern_op_am_prepare_client(struct tern_am_client *client, struct tern_ctx *ctx, int peer,
-                                      const tern_am_prepare_opts *wish, struct tern_op_am_reservation *reservation,
-                                      tern_am_prepared *out);
+                                      const tern_am_prepare_opts *opts, struct tern_op_am_reservation *reservation,
+                                      tern_am_prepared *out, const char *call);
 tern_status tern_op_am_commit(struct tern_op_am_reservation *reservation, unsigned handler, const uint32_t *args,
                               unsigned nargs, const void *payload, size_t len);
 void        tern_op_am_cancel(struct tern_op_am_reservation *reservation);

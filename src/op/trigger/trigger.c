@@ -191,33 +191,36 @@ static bool is_full(const struct tern_engine *engine)
     return TERN_UNLIKELY(tern_op_engine_waiting(engine) >= MOST_READY);
 }
 
-static tern_status room_poll(void *arg)
+static tern_status space_poll(void *arg)
 {
-    const struct tern_engine *engine = arg;
+    const struct tern_trigger *trigger = arg;
 
-    tern_core_ctx_progress(engine->owner->handle);
-    return is_full(engine) ? TERN_PENDING : TERN_OK;
+    tern_core_ctx_progress(trigger->engine->owner->handle);
+    return is_full(trigger->engine) ? TERN_PENDING : TERN_OK;
 }
 
-static void room_describe(void *arg, char *text, size_t size)
+static void space_describe(void *arg, char *text, size_t size)
 {
-    (void)arg;
+    const struct tern_trigger *trigger = arg;
+
     snprintf(text, size,
-             "an operation that counts waits until earlier ones have found space in the queues to their targets");
+             "%s, which counts, waits until earlier operations have found space in the queues to their targets",
+             trigger->op->call);
 }
 
 /* Apply back-pressure: an operation that only updates a counter waits for space, as every operation does. A triggered
  * operation is stored instead, which costs memory. */
-static tern_status wait_for_room(struct tern_engine *engine, uint32_t flags)
+static tern_status wait_for_space(struct tern_trigger *trigger)
 {
-    struct tern_wait wait = {
-        .poll = room_poll, .describe = room_describe, .arg = engine, .deadline = tern_core_ctx_deadline(engine->owner)
-    };
+    struct tern_wait wait = { .poll = space_poll,
+                              .describe = space_describe,
+                              .arg = trigger,
+                              .deadline = tern_core_ctx_deadline(trigger->engine->owner) };
 
-    if (!is_full(engine))
+    if (!is_full(trigger->engine))
         return TERN_OK;
-    if (flags & TERN_IMMEDIATE)
-        return room_poll(engine) == TERN_OK ? TERN_OK : TERN_AGAIN;
+    if (trigger->flags & TERN_IMMEDIATE)
+        return space_poll(trigger) == TERN_OK ? TERN_OK : TERN_AGAIN;
     return tern_core_wait(&wait);
 }
 
@@ -311,7 +314,7 @@ tern_status tern_op_engine_park(struct tern_op *op, const tern_opts *opts, int r
     tern_status          st = trigger ? TERN_OK : no_memory(op);
 
     if (trigger && !opts->when)
-        st = wait_for_room(trigger->engine, opts->flags);
+        st = wait_for_space(trigger);
     else if (trigger && !trigger->watch)
         st = tern_op_helper_start();
     if (st == TERN_OK) {
@@ -361,8 +364,8 @@ static tern_status message_start(struct tern_op *op)
 {
     struct message *m = (struct message *)op;
 
-    return tern_op_am_is_client(m->am.handler) ? tern_op_am_send_client(op->ctx, m->peer, &m->am)
-                                               : tern_op_am_send(op->ctx, m->peer, &m->am);
+    return tern_op_am_is_client(m->am.handler) ? tern_op_am_send_client(op->ctx, m->peer, &m->am, op->call)
+                                               : tern_op_am_send(op->ctx, m->peer, &m->am, op->call);
 }
 
 static tern_status placed_start(struct tern_op *op)
