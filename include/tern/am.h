@@ -299,10 +299,11 @@ TERN_API tern_status tern_am_prepare_reply(tern_am_token *token, const tern_am_p
  *          TERN_ERR_RANGE: len exceeds the prepared length.
  *          TERN_ERR_ARG: the handler is not registered at this rank, there are more arguments than were prepared, or a
  *            pointer is NULL.
- *          TERN_ERR_STATE: the message has already been committed or cancelled.
+ *          TERN_ERR_STATE: the message has already been committed or cancelled; its context, region or client was
+ *            freed; the message is a reply whose handler has returned; or Tern is not initialized.
  *          TERN_ERR_PEER, TERN_ERR_TIMEOUT, TERN_ERR_LINK, TERN_ERR_NOMEM: the payload of a long message could not be
  *            written to the memory of the target.
- *          After every error but TERN_ERR_STATE for a finished message, the message is still prepared.
+ *          After an error, a message that was prepared is still prepared: commit it again, or cancel it.
  * Remote   The handler runs at the target, after the payload has arrived, when the target calls Tern and makes
  *          progress.
  * Threads  Only the thread that prepared the message may call this function. */
@@ -312,7 +313,7 @@ TERN_API tern_status tern_am_commit(tern_am_prepared *prepared, unsigned handler
 /* Cancel a prepared message and release its space. After a reply has been cancelled, another reply may be prepared or
  * sent.
  * Returns  TERN_OK: the message is cancelled.
- *          TERN_ERR_STATE: the message has already been committed or cancelled.
+ *          TERN_ERR_STATE: the message has already been committed or cancelled, or Tern is not initialized.
  *          TERN_ERR_ARG: prepared is NULL.
  * Remote   None. Messages that waited behind the cancelled one can be handled.
  * Threads  Only the thread that prepared the message may call this function. */

@@ -428,17 +428,42 @@ tern_status tern_am_prepare_reply(tern_am_token *token, const tern_am_prepare_op
     return st;
 }
 
-static inline tern_status check_live(const tern_am_prepared *prepared, const char *what)
+/* Debug builds: the context of a prepared message; NULL: none, or not prepared. */
+static inline struct tern_ctx *ctx_of(tern_am_prepared *prepared)
 {
-    const struct tern_op_am_reservation *reservation;
+    return TERN_BASE_DEBUG && prepared && reservation_of(prepared)->live != TERN_AM_DEAD ? reservation_of(prepared)->ctx
+                                                                                         : NULL;
+}
 
-    if (!prepared)
-        return tern_api_null(what, "prepared");
-    reservation = (const struct tern_op_am_reservation *)(const void *)prepared->reserved;
+/* Check that the message is prepared, and that this process is still in the job in which it was. */
+static tern_status check_prepared(const struct tern_op_am_reservation *reservation, const char *what)
+{
     if (reservation->live == TERN_AM_DEAD)
         return tern_base_fail(TERN_ERR_STATE, "%s: the message was committed or cancelled before", what);
+    return tern_core_job_running(what);
+}
+
+/* Report why a prepared message cannot be sent. */
+static __attribute__((cold, noinline)) tern_status not_sendable(const struct tern_op_am_reservation *reservation)
+{
+    tern_status st = check_prepared(reservation, "tern_am_commit");
+
+    if (st < 0)
+        return st;
+    if (!reservation->ctx)
+        return tern_base_fail(TERN_ERR_STATE, "tern_am_commit: the handler of the request has returned; commit a reply "
+                                              "in the handler, or cancel it");
+    return tern_core_ctx_check(reservation->ctx, "tern_am_commit");
+}
+
+/* Check that the message is prepared, and that its context and region, or the handler that replies, still exist. */
+static inline tern_status check_live(const struct tern_op_am_reservation *reservation)
+{
+    if (TERN_UNLIKELY(reservation->live == TERN_AM_DEAD ||
+                      (reservation->ctx ? reservation->ctx->gone != NULL : !tern_op_am_current(reservation->token))))
+        return not_sendable(reservation);
     if (TERN_UNLIKELY(reservation->kind == TERN_AM_LONG && !reservation->region->part))
-        return tern_api_freed(what, "the region of the message");
+        return tern_api_freed("tern_am_commit", "the region of the message");
     return TERN_OK;
 }
 
@@ -459,19 +484,27 @@ static __attribute__((noinline)) tern_status commit_long(struct tern_op_am_reser
 static __attribute__((cold, noinline)) tern_status commit_other(tern_am_prepared *prepared, unsigned handler,
                                                                 const uint32_t *args, unsigned nargs, size_t len)
 {
-    tern_status st = check_live(prepared, "tern_am_commit");
+    tern_status st;
 
+    if (!prepared)
+        return tern_api_null("tern_am_commit", "prepared");
+    st = check_live(reservation_of(prepared));
     return st < 0 ? st : tern_api_am_client_commit(prepared, handler, args, nargs, len);
 }
 
 tern_status tern_am_commit(tern_am_prepared *prepared, unsigned handler, const uint32_t *args, unsigned nargs,
                            size_t len)
 {
+    TERN_API_USE use = tern_api_use(ctx_of(prepared), "tern_am_commit");
+
+    if (use.status < 0)
+        return use.status;
+
     tern_status st;
 
     if (TERN_UNLIKELY(!prepared || reservation_of(prepared)->live != TERN_AM_LIVE))
         return commit_other(prepared, handler, args, nargs, len);
-    if ((st = check_live(prepared, "tern_am_commit")) < 0 ||
+    if ((st = check_live(reservation_of(prepared))) < 0 ||
         (st = check_handler(handler, args, nargs, "tern_am_commit")) < 0)
         return st;
     if (nargs > reservation_of(prepared)->nargs)
@@ -487,13 +520,20 @@ tern_status tern_am_commit(tern_am_prepared *prepared, unsigned handler, const u
 
 tern_status tern_am_cancel(tern_am_prepared *prepared)
 {
-    tern_status                    st = check_live(prepared, "tern_am_cancel");
-    struct tern_op_am_reservation *reservation;
+    TERN_API_USE use = tern_api_use(ctx_of(prepared), "tern_am_cancel");
 
-    if (st < 0)
-        return st;
+    if (use.status < 0)
+        return use.status;
+
+    struct tern_op_am_reservation *reservation;
+    tern_status                    st;
+
+    if (!prepared)
+        return tern_api_null("tern_am_cancel", "prepared");
     reservation = reservation_of(prepared);
-    if (reservation->token)
+    if ((st = check_prepared(reservation, "tern_am_cancel")) < 0)
+        return st;
+    if (tern_op_am_current(reservation->token)) /* otherwise its handler has returned, or the message is a request */
         reservation->token->replied = reservation->live == TERN_AM_LIVE_CLIENT ? TERN_AM_CLIENT_OPEN : TERN_AM_OPEN;
     tern_op_am_cancel(reservation);
     return TERN_OK;

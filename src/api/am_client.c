@@ -274,9 +274,11 @@ tern_status tern_api_am_client_commit(tern_am_prepared *prepared, unsigned handl
 {
     struct tern_op_am_reservation *reservation = tern_api_am_reservation(prepared);
     struct tern_op_client_am       m;
-    tern_status                    st = check_handler(reservation->client, handler, args, nargs, "tern_am_commit");
+    tern_status                    st;
 
-    if (st < 0)
+    if (reservation->client->freed)
+        return tern_api_freed("tern_am_commit", "the client of the message");
+    if ((st = check_handler(reservation->client, handler, args, nargs, "tern_am_commit")) < 0)
         return st;
     if (nargs + 1 > reservation->nargs)
         return tern_base_fail(TERN_ERR_ARG, "tern_am_commit: %u arguments, but %u were prepared", nargs,

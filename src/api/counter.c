@@ -208,9 +208,17 @@ tern_status tern_counter_cancel(tern_counter *counter, size_t *cancelled)
 
 tern_status tern_triggered_cancel(tern_event *event)
 {
+    TERN_API_USE use = tern_api_use(tern_api_event_ctx(event), "tern_triggered_cancel");
+
+    if (use.status < 0)
+        return use.status;
+
+    struct tern_ctx *ctx;
+
     if (!event)
         return tern_api_null("tern_triggered_cancel", "event");
     if (!event->pending)
         return tern_base_fail(TERN_ERR_STATE, "tern_triggered_cancel: the operation is done");
-    return tern_op_engine_cancel(event);
+    ctx = tern_core_event_op(event)->progress;
+    return ctx->gone ? tern_core_ctx_check(ctx, "tern_triggered_cancel") : tern_op_engine_cancel(event);
 }

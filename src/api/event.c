@@ -7,20 +7,15 @@
 #include "api/use.h"
 #include "core/wait_set.h"
 
-/* Debug builds: the context of the operation of an event; NULL: none. */
-static inline struct tern_ctx *ctx_of(const tern_event *event)
-{
-    return TERN_BASE_DEBUG && event && event->pending ? tern_core_event_op(event)->progress : NULL;
-}
-
+/* Debug builds: the context of an entry of an array; NULL: none. */
 static inline struct tern_ctx *ctx_at(const void *entry)
 {
-    return ctx_of(entry);
+    return tern_api_event_ctx(entry);
 }
 
 tern_status tern_inline_event_test(tern_event *event)
 {
-    TERN_API_USE use = tern_api_use(ctx_of(event), "tern_event_test");
+    TERN_API_USE use = tern_api_use(tern_api_event_ctx(event), "tern_event_test");
 
     if (use.status < 0)
         return use.status;
@@ -40,7 +35,7 @@ tern_status tern_inline_event_test(tern_event *event)
 
 tern_status tern_event_peek(tern_event *event)
 {
-    TERN_API_USE use = tern_api_use(ctx_of(event), "tern_event_peek");
+    TERN_API_USE use = tern_api_use(tern_api_event_ctx(event), "tern_event_peek");
 
     if (use.status < 0)
         return use.status;
@@ -99,7 +94,7 @@ static tern_status one_poll(void *of)
 
 tern_status tern_event_wait(tern_event *event, tern_deadline deadline)
 {
-    TERN_API_USE use = tern_api_use_waiting(ctx_of(event), "tern_event_wait");
+    TERN_API_USE use = tern_api_use_waiting(tern_api_event_ctx(event), "tern_event_wait");
 
     if (use.status < 0)
         return use.status;

@@ -91,30 +91,25 @@ tern_status tern_finalize(void)
     return st;
 }
 
-static bool running(void)
-{
-    return atomic_load_explicit(&tern_job.phase, memory_order_acquire) == TERN_PHASE_RUNNING;
-}
-
 int tern_rank(void)
 {
-    return running() ? tern_job.boot.rank : -1;
+    return tern_core_job_is_running() ? tern_job.boot.rank : -1;
 }
 
 int tern_size(void)
 {
-    return running() ? tern_job.boot.ranks : -1;
+    return tern_core_job_is_running() ? tern_job.boot.ranks : -1;
 }
 
 /* Whether the job is running and has this rank. */
 static bool has_rank(int rank)
 {
-    return running() && rank >= 0 && rank < tern_job.boot.ranks;
+    return tern_core_job_is_running() && rank >= 0 && rank < tern_job.boot.ranks;
 }
 
 int tern_node_count(void)
 {
-    return running() ? tern_job.boot.nodes : -1;
+    return tern_core_job_is_running() ? tern_job.boot.nodes : -1;
 }
 
 int tern_node_of(int rank)
@@ -129,7 +124,7 @@ int tern_node_index(int rank)
 
 int tern_node_size(int node)
 {
-    if (!running() || node < 0 || node >= tern_job.boot.nodes)
+    if (!tern_core_job_is_running() || node < 0 || node >= tern_job.boot.nodes)
         return -1;
     return tern_core_node_map_size(&tern_job.nodes, node);
 }

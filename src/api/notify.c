@@ -131,6 +131,11 @@ tern_status tern_notify_create(tern_ctx *ctx, tern_region *region, int source, i
 
 tern_status tern_notify_probe(tern_request *request, tern_request_info *info)
 {
+    TERN_API_USE use = tern_api_use(tern_api_request_ctx(request), "tern_notify_probe");
+
+    if (use.status < 0)
+        return use.status;
+
     struct tern_notify_request *notify_request = tern_api_notify_request(request);
     struct tern_match_name      name;
     uint64_t                    bytes;

@@ -34,7 +34,7 @@ static tern_status check_alloc(uint64_t size, const tern_region_opts *opts)
     return TERN_OK;
 }
 
-/* The checks that both calls that create regions begin with. */
+/* The checks with which the calls that create regions begin. They end by claiming the team. */
 static tern_status begin(tern_ctx *ctx, tern_region **out, const char *what)
 {
     tern_status st = tern_core_ctx_check(ctx, what);
@@ -145,9 +145,11 @@ tern_status tern_region_attach(tern_region *region, void *addr, uint64_t len)
 
     if (st < 0)
         return st;
-    if (!addr || len == 0 || len > UINTPTR_MAX - (uintptr_t)addr)
-        return tern_base_fail(TERN_ERR_ARG, "tern_region_attach: %llu bytes at %p are no memory that can be attached",
-                              (unsigned long long)len, addr);
+    if (!addr)
+        return tern_api_null("tern_region_attach", "addr");
+    if (len == 0 || len > UINTPTR_MAX - (uintptr_t)addr)
+        return tern_base_fail(TERN_ERR_ARG, "tern_region_attach: %llu bytes at %p %s", (unsigned long long)len, addr,
+                              len == 0 ? "cannot be attached" : "wrap around the end of memory");
     return tern_core_dynamic_attach(region, addr, len);
 }
 
@@ -205,15 +207,10 @@ tern_status tern_region_grow(tern_region *region, uint64_t size)
     return st;
 }
 
-static bool running(void)
-{
-    return atomic_load_explicit(&tern_job.phase, memory_order_acquire) == TERN_PHASE_RUNNING;
-}
-
 /* Translate a rank of the region's team into a rank of the job; -1: not a member. */
 static int world_rank(const tern_region *region, int rank)
 {
-    return region && region->part && running() && rank >= 0 && rank < region->team->size
+    return region && region->part && tern_core_job_is_running() && rank >= 0 && rank < region->team->size
                ? tern_core_team_world(region->team, rank)
                : -1;
 }

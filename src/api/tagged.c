@@ -358,13 +358,14 @@ static tern_status start_mrecv(tern_message **message, void *buf, size_t size, b
                                const char *what)
 {
     struct tern_request *request;
+    tern_status          st;
 
     if (!message || !*message)
         return tern_api_null(what, message ? "*message" : "message");
+    if ((st = tern_core_job_running(what)) < 0) /* otherwise the message does not exist any more */
+        return st;
     if (!tern_core_shared_holds((*message)->ctx)) {
-        tern_status st =
-            TERN_API_LOCKED(inner, (*message)->ctx->handle, start_mrecv(message, buf, size, waits, out, what));
-
+        st = TERN_API_LOCKED(inner, (*message)->ctx->handle, start_mrecv(message, buf, size, waits, out, what));
         return out ? tern_api_mark_shared(st, out) : st;
     }
     if (!out || (!buf && size > 0))
@@ -382,14 +383,30 @@ static tern_status start_mrecv(tern_message **message, void *buf, size_t size, b
     return TERN_OK;
 }
 
+/* Debug builds: the context of a message; NULL: none. */
+static inline struct tern_ctx *ctx_of(tern_message *const *message)
+{
+    return TERN_BASE_DEBUG && message && *message && tern_core_job_is_running() ? (*message)->ctx : NULL;
+}
+
 tern_status tern_imrecv(tern_message **message, void *buf, size_t size, tern_request **out)
 {
+    TERN_API_USE use = tern_api_use(ctx_of(message), "tern_imrecv");
+
+    if (use.status < 0)
+        return use.status;
+
     return start_mrecv(message, buf, size, false, out, "tern_imrecv");
 }
 
 tern_status tern_mrecv(tern_message **message, void *buf, size_t size, tern_request_info *info)
 {
-    tern_ctx     *ctx = message && *message ? (*message)->ctx : NULL;
+    TERN_API_USE use = tern_api_use_waiting(ctx_of(message), "tern_mrecv");
+
+    if (use.status < 0)
+        return use.status;
+
+    tern_ctx     *ctx = message && *message && tern_core_job_is_running() ? (*message)->ctx : NULL;
     tern_request *request;
     tern_status   st;
 

@@ -85,6 +85,12 @@ static inline struct tern_api_use tern_api_use_all(const void *objects, size_t  
     return use;
 }
 
+/* The context of the operation of an event, for tern_api_use(); NULL: none. */
+static inline struct tern_ctx *tern_api_event_ctx(const tern_event *event)
+{
+    return TERN_BASE_DEBUG && event && event->pending ? tern_core_event_op(event)->progress : NULL;
+}
+
 /* The name of a call with options, for tern_api_use(): the options may contain the name of the call that the program
  * wrote. without is the name if opts is NULL. */
 static inline const char *tern_api_use_name(const tern_opts *opts, const char *with, const char *without)

@@ -24,6 +24,16 @@ static unsigned char memory[1 << 16];
 static tern_request *idle_receive, *idle_notification;
 static uint64_t      handled;
 
+/* What the parent has prepared and found when it creates a child, with m.ctx: progress on TERN_WORLD would complete its
+ * operations. */
+static tern_am_prepared prepared;
+static tern_message    *found;
+
+static void never(void *arg)
+{
+    (void)arg;
+}
+
 static void handler(const tern_am_event *event, void *user)
 {
     (void)event;
@@ -34,7 +44,8 @@ static void handler(const tern_am_event *event, void *user)
 /* All checks, with everything that the parent has outstanding. A failed check ends the child with a status. */
 static void in_child(tern_request *started, tern_event *event, tern_event *parked)
 {
-    tern_ctx *ctx = m.ctx;
+    tern_ctx     *ctx = m.ctx;
+    tern_message *message = found;
 
     CHECK(tern_world == NULL && tern_rank() == -1 && tern_size() == -1 && tern_team_world() == NULL);
     misuse_of_all(&m); /* with the objects of the parent */
@@ -56,7 +67,18 @@ static void in_child(tern_request *started, tern_event *event, tern_event *parke
         RETURNS(TERN_ERR_STATE, tern_event_wait(event, TERN_FOREVER));
     }
     RETURNS(TERN_ERR_STATE, tern_event_wait(parked, TERN_FOREVER));
+    REFUSES(TERN_ERR_STATE, tern_am_commit(&prepared, HANDLER, NULL, 0, 8));
+    SAYS("called in a child that fork created");
+    REFUSES(TERN_ERR_STATE, tern_am_cancel(&prepared));
+    REFUSES(TERN_ERR_STATE, tern_mrecv(&message, misuse_words, 8, NULL));
+    SAYS("called in a child that fork created");
+    REFUSES(TERN_ERR_STATE, tern_imrecv(&message, misuse_words, 8, &misuse_out));
+    REFUSES(TERN_ERR_STATE, tern_triggered_cancel(parked));
+    REFUSES(TERN_ERR_STATE, tern_notify_probe(idle_notification, NULL));
+    RETURNS(TERN_ERR_STATE, tern_on_idle(never, NULL));
+    RETURNS(TERN_ERR_STATE, tern_on_idle_remove(never, NULL));
     CHECK(!tern_region_ptr(m.region, 0));
+    CHECK(tern_team_rank(m.team) == -1 && tern_node_count() == -1 && tern_node_of(0) == -1);
 }
 
 /* The leak checker runs at exit. In a child of a process with several threads it reports memory of the other threads,
@@ -88,6 +110,8 @@ static int run_child(int way, tern_request *started, tern_event *event, tern_eve
     OK(tern_am_short(TERN_WORLD, right, HANDLER, NULL, 0));
     OK(tern_put_u64(TERN_WORLD, m.region, right, SENT, (uint64_t)way + 1));
     CHECK(waitpid(child, &status, 0) == child);
+    OK(tern_am_cancel(&prepared));
+    OK(tern_mrecv(&found, misuse_words, 8, NULL));
     OK(job_await(&handled, (uint64_t)way + 1, TERN_FOREVER));
     return status;
 }
@@ -128,6 +152,9 @@ static void round_of(int way, tern_region *registered)
     OK(tern_put_nb(TERN_WORLD, registered, right, 0, source, sizeof(source), &event));
     OK(tern_put_with(TERN_WORLD, m.region, right, 128, &word, sizeof(word),
                      &TERN_OPTS(.when = m.counter, .threshold = (uint64_t)way + 1, .event = &parked)));
+    OK(tern_send(m.ctx, tern_rank(), 7, &word, sizeof(word)));
+    OK(tern_mprobe(m.ctx, tern_rank(), 7, TERN_FOREVER, &found, NULL));
+    OK(tern_am_prepare(m.ctx, tern_rank(), &TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .max = 8), &prepared));
     OK(tern_barrier(m.ctx));
     status = run_child(way, way == ENDS_BY_EXIT ? notice : started, &event, &parked);
     CHECK(way == ENDS_BY_SIGNAL ? WIFSIGNALED(status) : WIFEXITED(status) && WEXITSTATUS(status) == 0);

@@ -1,16 +1,17 @@
 /* misuse.c: objects that are used or freed after they were freed, and regions that are freed too early.
  *
- * Promise: every call with a freed region, context, counter, atomic domain, set of mutexes or request returns
- * TERN_ERR_STATE, with a text that names the call and says what was freed; nothing is written. Freeing an object twice
- * is such a call. tern_region_free returns TERN_ERR_STATE, with the number of operations and their context, while this
- * rank has outstanding operations on the region, and succeeds once they are complete. Errors in arguments name the
- * argument, the rank and the limits.
+ * Promise: every call with a freed region, context, team, client, counter, atomic domain, set of mutexes or request
+ * returns TERN_ERR_STATE, with a text that names the call and says what was freed; nothing is written. Freeing an
+ * object twice is such a call. tern_region_free returns TERN_ERR_STATE, with the number of operations and their
+ * context, while this rank has outstanding operations on the region, and succeeds once they are complete. Errors in
+ * arguments name the argument, the rank and the limits.
  *
  * ranks: 1 2 4
  */
 #include "misuse_test.h"
 
 #define BYTES (4u << 20)
+#define KEEP 2u /* id of the handler that prepares a reply and does not commit it */
 
 static struct misuse m = { .want = TERN_ERR_STATE };
 
@@ -51,13 +52,19 @@ static void freed_region(void)
 
 static void freed_ctx(void)
 {
-    tern_ctx     *freed, *other;
-    tern_request *request, *notice;
+    tern_ctx        *freed, *other;
+    tern_request    *request, *notice;
+    tern_am_prepared prepared;
 
     OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &freed));
     OK(tern_recv_create(freed, TERN_ANY_SOURCE, 1, misuse_words, 8, &request));
     OK(tern_notify_create(freed, m.region, TERN_ANY_SOURCE, 1, 1, &notice));
+    OK(tern_am_prepare(freed, tern_rank(), &TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .max = 8), &prepared));
     OK(tern_ctx_free(freed));
+    REFUSES(TERN_ERR_STATE, tern_am_commit(&prepared, 1, NULL, 0, 8));
+    SAYS("the context was freed");
+    OK(tern_am_cancel(&prepared)); /* later messages wait until then */
+    REFUSES(TERN_ERR_STATE, tern_am_cancel(&prepared));
     OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &other));
     CHECK(freed != other && !tern_ctx_team(freed));
     m.ctx = freed;
@@ -103,6 +110,43 @@ static void freed_client(void)
     m.says = "the client was freed";
     misuse_of_client(&m);
     OK(tern_am_client_create(TERN_WORLD, NULL, &m.client)); /* for the calls with a freed context */
+}
+
+static tern_am_prepared kept_reply;
+static uint64_t         prepared_replies;
+
+static void keep_reply(const tern_am_event *event, void *user)
+{
+    (void)user;
+    OK(tern_am_prepare_reply(event->token, &TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .max = 8), &kept_reply));
+    prepared_replies++;
+}
+
+/* A reply that is committed after its handler has returned. */
+static void late_reply(void)
+{
+    OK(tern_am_short(TERN_WORLD, tern_rank(), KEEP, NULL, 0));
+    OK(job_await(&prepared_replies, 1, TERN_FOREVER));
+    REFUSES(TERN_ERR_STATE, tern_am_commit(&kept_reply, 1, NULL, 0, 8));
+    SAYS("the handler of the request has returned");
+    OK(tern_am_cancel(&kept_reply));
+}
+
+static void freed_team(void)
+{
+    tern_team *freed;
+
+    OK(tern_team_dup(TERN_WORLD, &freed));
+    OK(tern_team_free(freed));
+    CHECK(tern_team_rank(freed) == -1 && tern_team_size(freed) == -1);
+    REFUSES(TERN_ERR_STATE, tern_team_free(freed));
+    SAYS("the team was freed");
+    REFUSES(TERN_ERR_STATE, tern_team_translate(tern_team_world(), 0, freed, &(int){ 0 }));
+    SAYS("the team to was freed");
+    REFUSES(TERN_ERR_STATE, tern_team_strided(freed, 0, 1, 1, 0, &(tern_team *){ NULL }));
+    SAYS("the team parent was freed");
+    REFUSES(TERN_ERR_ARG, tern_team_strided(tern_team_world(), 0, 1, INT_MIN, 0, &(tern_team *){ NULL }));
+    SAYS("n is -2147483648");
 }
 
 static void freed_counter(void)
@@ -272,6 +316,7 @@ int main(void)
 {
     OK(tern_am_register(0, ignore, NULL));
     OK(tern_am_register(1, ignore, NULL));
+    OK(tern_am_register(KEEP, keep_reply, NULL));
     OK(tern_init());
     m.ctx = TERN_WORLD;
     m.team = tern_team_world();
@@ -284,6 +329,8 @@ int main(void)
     freed_domain();
     freed_mutexes();
     freed_client();
+    freed_team();
+    late_reply();
     freed_counter();
     freed_request();
     freed_ctx();

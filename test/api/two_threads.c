@@ -81,12 +81,62 @@ static void arrays(tern_ctx *idle, tern_event *busy_event)
     OK(tern_counter_free(counter));
 }
 
+static void ignore(const tern_am_event *event, void *user)
+{
+    (void)event;
+    (void)user;
+}
+
+/* Messages that belong to the context: a prepared one and one that a matched probe has found; a notification request;
+ * and an operation that waits for a counter. */
+static struct {
+    tern_am_prepared prepared;
+    tern_message    *found;
+    tern_request    *notifications;
+    tern_event       parked;
+} of_ctx;
+
+static void create_of_ctx(void)
+{
+    const int me = tern_rank();
+
+    OK(tern_am_prepare(m.ctx, me, &TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .max = 8), &of_ctx.prepared));
+    OK(tern_send(m.ctx, me, 3, misuse_words, 8));
+    OK(tern_mprobe(m.ctx, me, 3, TERN_FOREVER, &of_ctx.found, NULL));
+    OK(tern_notify_create(m.ctx, m.region, TERN_ANY_SOURCE, 3, 1, &of_ctx.notifications));
+    OK(tern_put_with(m.ctx, m.region, me, 520, misuse_words, 8,
+                     &TERN_OPTS(.when = m.counter, .threshold = 100, .event = &of_ctx.parked)));
+}
+
+static void misuse_of_ctx_objects(void)
+{
+    tern_message *found = of_ctx.found;
+
+    misuse_check(&m, "tern_am_commit", tern_am_commit(&of_ctx.prepared, 1, NULL, 0, 8));
+    misuse_check(&m, "tern_am_cancel", tern_am_cancel(&of_ctx.prepared));
+    misuse_check(&m, "tern_mrecv", tern_mrecv(&found, misuse_words, 8, NULL));
+    misuse_check(&m, "tern_imrecv", tern_imrecv(&found, misuse_words, 8, &misuse_out));
+    misuse_check(&m, "tern_notify_probe", tern_notify_probe(of_ctx.notifications, NULL));
+    misuse_check(&m, "tern_triggered_cancel", tern_triggered_cancel(&of_ctx.parked));
+}
+
+static void use_of_ctx(void)
+{
+    OK(tern_am_commit(&of_ctx.prepared, 1, NULL, 0, 8));
+    OK(tern_mrecv(&of_ctx.found, misuse_words, 8, NULL));
+    RETURNS(TERN_PENDING, tern_notify_probe(of_ctx.notifications, NULL));
+    OK(tern_request_free(&of_ctx.notifications));
+    OK(tern_triggered_cancel(&of_ctx.parked));
+    RETURNS(TERN_ERR_CANCELLED, tern_event_wait(&of_ctx.parked, TERN_FOREVER));
+}
+
 int main(void)
 {
     pthread_t  thread;
     tern_event event;
     tern_ctx  *idle;
 
+    OK(tern_am_register(1, ignore, NULL));
     OK(tern_init());
     m.team = tern_team_world();
     OK(tern_ctx_create(m.team, TERN_RELAXED, &m.ctx));
@@ -97,6 +147,7 @@ int main(void)
     OK(tern_counter_create(m.ctx, &m.counter));
     OK(tern_send_create(m.ctx, 0, 1, misuse_words, 8, &m.request));
     OK(tern_counter_event(m.counter, 7, &event));
+    create_of_ctx();
     CHECK(pthread_create(&thread, NULL, wait_there, NULL) == 0);
     while (!atomic_load(&waiting))
         sched_yield();
@@ -108,10 +159,12 @@ int main(void)
     misuse_check(&m, "tern_event_test", tern_event_test(&event));
     misuse_check(&m, "tern_event_peek", tern_event_peek(&event));
     misuse_check(&m, "tern_event_wait", tern_event_wait(&event, TERN_FOREVER));
+    misuse_of_ctx_objects();
     arrays(idle, &event);
     OK(tern_counter_add(m.counter, 7)); /* any thread may call this */
     atomic_store(&stop, 1);
     pthread_join(thread, NULL);
+    use_of_ctx();
     OK(tern_event_wait(&event, TERN_FOREVER));
     OK(tern_put_u64(m.ctx, m.region, tern_rank(), 0, 5));
     CHECK(job_chaos() || tern_direct(m.ctx, m.region, tern_rank(), 0, 8) != NULL); /* chaos delays direct access */
