@@ -170,8 +170,7 @@ TERN_API tern_status tern_am_client_request_with(tern_am_client *client, tern_ct
  * the queue of the target is full, the call waits for space.
  * Returns  TERN_OK: the message was sent.
  *          TERN_ERR_ARG: client or ctx is NULL, the client has no handler with this id at this rank, there are more
- *          than
- *            TERN_AM_ARGS arguments, or args is NULL and nargs is not 0.
+ *            than TERN_AM_ARGS arguments, or args is NULL and nargs is not 0.
  *          TERN_ERR_RANGE: rank is not in the context's team or not in the client's team.
  *          TERN_ERR_PEER: rank has died.
  *          TERN_ERR_STATE: an active message handler made the call, or the client was freed.

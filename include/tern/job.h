@@ -151,10 +151,10 @@ TERN_API int tern_node_rank(int node, int index);
 TERN_API tern_status tern_peer_check(int rank);
 
 /* Add an idle hook. This is a function of the program that waits call while they have nothing to do, so that another
- * library, such as MPI, makes progress while Tern waits. Every blocking call that lasts longer than some microseconds,
- * tern_init and tern_finalize included, calls the hooks repeatedly: about every microsecond at first, and later at
- * least once in a millisecond, because a wait does not sleep longer while there are hooks. Calls that do not block, and
- * waits with TERN_NOW, call no hooks.
+ * library, such as MPI, makes progress while Tern waits. Every blocking call that lasts longer than some
+ * microseconds calls the hooks repeatedly: about every microsecond at first, and later at least once in a millisecond,
+ * because a wait does not sleep longer while there are hooks. Calls that do not block, and waits with TERN_NOW, call
+ * no hooks.
  *
  * A process can have 16 hooks, for example of several libraries; they are called in the order in which they were added.
  * A pair of function and arg that is added twice is called twice. Hooks belong to the process, not to the job: they may
@@ -162,9 +162,10 @@ TERN_API tern_status tern_peer_check(int rank);
  * removed before MPI_Finalize.
  *
  * Hooks run on the threads that wait, but never on two threads at the same time: a thread that waits while another one
- * is calling the hooks does not call them. A hook must return soon, because the call that waits continues after it. It
- * may make the calls that a handler of an active message may make, except replies: a call that would have to wait, and
- * every collective call, returns TERN_ERR_STATE. It may also call tern_exit, and add and remove hooks.
+ * is calling the hooks does not call them. A hook must return soon, because the call that waits continues after it. A
+ * hook may make the calls that a handler of an active message may make (see am.h), except replies: a call that would
+ * have to wait, and every collective call, returns TERN_ERR_STATE. A hook may also call tern_exit, and add and remove
+ * hooks.
  * Returns  TERN_OK: waits call function(arg) from now on.
  *          TERN_ERR_ARG: function is NULL.
  *          TERN_ERR_NOMEM: the process has 16 hooks.

@@ -164,8 +164,10 @@ TERN_API tern_status tern_region_adopt(tern_ctx *ctx, void *addr, uint64_t len, 
 TERN_API tern_status tern_region_open(tern_ctx *ctx, tern_region **out);
 
 /* Attach memory of this rank to a dynamic region. Afterwards, other ranks access the memory by its address. The memory
- * remains the program's, and must stay mapped until tern_region_detach or tern_region_free returns; if it is unmapped
- * earlier, the rules of tern_region_register apply. A rank can attach 4096 ranges at the same time.
+ * remains the program's, and must stay mapped until tern_region_detach or tern_region_free returns. If it is unmapped
+ * earlier, operations on the missing bytes fail with TERN_ERR_LINK; but if that happens while a thread of this process
+ * carries out an atomic operation, an accumulate, a signal, or a put or get of many pieces there, a signal kills this
+ * process. A rank can attach 4096 ranges at the same time.
  * Returns  TERN_OK: the memory is attached.
  *          TERN_ERR_ARG: region is NULL or not dynamic, addr is NULL, len is 0, the memory wraps around the end of the
  *            address space, or it overlaps memory that is attached to the region.

@@ -68,7 +68,8 @@ typedef struct tern_indexed {
     void *const    *local; /* [local_count] addresses. A put only reads the memory at these addresses */
     size_t          remote_count, remote_len; /* number of pieces of the part, and bytes of each */
     const uint64_t *remote;                   /* [remote_count] offsets */
-    uint64_t        base;                     /* subtracted from each remote offset, as in tern_vector */
+    uint64_t        base;                     /* subtracted from each remote offset: for lists that contain remote
+                                                 addresses, the address of the part at its rank; otherwise 0 */
 } tern_indexed;
 
 /* A strided transfer: a box of elements. Create it with TERN_STRIDED or TERN_STRIDED_INIT, which set size. The element
