@@ -8,6 +8,7 @@
 #include "api/shared.h"
 #include "api/use.h"
 #include "base/bits.h"
+#include "base/log.h"
 #include "core/domain.h"
 #include "core/job.h"
 #include "core/region.h"
@@ -81,6 +82,9 @@ tern_status tern_atomic_domain_create(tern_ctx *ctx, tern_type type, uint32_t op
         return st;
     st = tern_core_domain_create(ctx, &asked, check_create(type, ops, flags), out);
     tern_core_team_release(ctx->team);
+    if (st == TERN_OK)
+        tern_base_log(TERN_LOG_DEBUG, "tern_atomic_domain_create: a domain of %s by %s: %s", type_text[type],
+                      mechanism_text[(*out)->mechanism], (*out)->why);
     return st;
 }
 

@@ -3,7 +3,8 @@
 #
 # Promise: with info each rank says which version it is, where it runs and how it was started, which link serves which
 # ranks and why, which network it chose and why not another one, which threads it starts, and each fallback. With debug
-# it also says each connection, each region with its paths, and the end of each thread. No line is printed twice. With
+# it also says each connection, each region with its paths, each atomic domain with its mechanism and the reason, each
+# team, each client of active messages, and the end of each thread. No line is printed twice. With
 # the default level nothing of this is printed. An option that is set to an empty value has its default.
 . "$(dirname "$0")/lib.sh"
 
@@ -29,6 +30,12 @@ job env TERN_LOG=debug "$BIN/ternrun" -n 2 "$PROGRAM"
 check "each region with its size and paths" all_of 'status_is 0' \
     "err_has '^tern: rank 0: tern_region_create: region [0-9a-f]+ of 4096 bytes here; rank 0 by self, 1 by shm$'" \
     "err_has '^tern: rank 0: tern_region_free: region [0-9a-f]+ of 4096 bytes here is freed$'"
+check "each atomic domain, with the reason for its mechanism" \
+    err_has '^tern: rank 1: tern_atomic_domain_create: a domain of uint64 by memory: loads and stores reach the memory'
+check "each client and each team" all_of \
+    "err_has '^tern: rank 0: tern_am_client_create: client \"story\" of the team of all 2 ranks$'" \
+    "err_has '^tern: rank 1: tern_am_client_free: client \"story\" is freed$'" \
+    "err_has '^tern: rank 1: tern_team_dup: rank 1 of team '" "err_has '^tern: rank 0: tern_team_free: team .* is freed$'"
 check "each connection over shared memory" err_has '^tern: rank 0: link shm: connected to rank 1 for tagged messages'
 check "the end of each thread" err_has '^tern: rank 0: thread tern-helper ended$'
 check "no line twice with debug" no_line_twice

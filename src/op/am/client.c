@@ -308,6 +308,8 @@ tern_status tern_op_am_client_create(struct tern_ctx *ctx, const tern_am_client_
     }
     if (st == TERN_OK) {
         atomic_fetch_add_explicit(&client->team->clients, 1, memory_order_relaxed); /* only counts */
+        tern_base_log(TERN_LOG_DEBUG, "tern_am_client_create: client \"%s\" of %s%s", client->text,
+                      tern_core_team_name(client->team).text, client->by_helper ? ", also on the helper thread" : "");
         *out = client;
     } else if (client) {
         client_end(client, joined);
@@ -390,6 +392,7 @@ tern_status tern_op_am_client_free(struct tern_am_client *client)
     if (st == TERN_OK)
         st = drain(client, reply, deadline);
     if (st == TERN_OK) {
+        tern_base_log(TERN_LOG_DEBUG, "tern_am_client_free: client \"%s\" is freed", client->text);
         atomic_fetch_sub_explicit(&client->team->clients, 1, memory_order_relaxed); /* only counts */
         client_end(client, client->by_helper);
     }
