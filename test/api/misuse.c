@@ -15,6 +15,11 @@
 
 static struct misuse m = { .want = TERN_ERR_STATE };
 
+static void ignore(const tern_am_event *event, void *user)
+{
+    (void)event, (void)user;
+}
+
 static void freed_region(void)
 {
     tern_region     *region = m.region, *freed, *other;
@@ -105,8 +110,16 @@ static void freed_mutexes(void)
 
 static void freed_client(void)
 {
+    tern_am_prepare_opts medium = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .max = 8);
+    tern_am_prepared     prepared;
+
     OK(tern_am_client_create(TERN_WORLD, NULL, &m.client));
+    OK(tern_am_client_register(m.client, 1, ignore, NULL));
+    OK(tern_am_client_prepare(m.client, TERN_WORLD, tern_rank(), &medium, &prepared));
     OK(tern_am_client_free(m.client));
+    REFUSES(TERN_ERR_STATE, tern_am_commit(&prepared, 1, NULL, 0, 8));
+    SAYS("the client of the message was freed");
+    OK(tern_am_cancel(&prepared));
     m.says = "the client was freed";
     misuse_of_client(&m);
     OK(tern_am_client_create(TERN_WORLD, NULL, &m.client)); /* for the calls with a freed context */
@@ -305,11 +318,6 @@ static void other_team(void)
         }
     OK(tern_region_free(region));
     OK(tern_ctx_free(node));
-}
-
-static void ignore(const tern_am_event *event, void *user)
-{
-    (void)event, (void)user;
 }
 
 int main(void)
