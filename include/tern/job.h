@@ -4,10 +4,10 @@
  * number of a process is its rank. tern_init joins the job and tern_finalize leaves it. All other calls are made
  * between the two, unless their contract allows more: before tern_init and after tern_finalize, each call that returns
  * a status returns TERN_ERR_STATE, even with objects of the job that is over. Calls on events whose completion has been
- * reported return as usual. Calls with a context, region, counter, atomic domain, set of mutexes or request that was
- * freed also return TERN_ERR_STATE, until Tern uses the memory of the object again, which happens after about 64 other
- * objects of the same kind have been freed. A request that is not persistent is freed when its completion is reported,
- * and the context may use it again for the next message.
+ * reported return as usual. Calls with a context, team, region, counter, atomic domain, set of mutexes, client of
+ * active messages or request that was freed also return TERN_ERR_STATE, until Tern uses the memory of the object again,
+ * which happens after about 64 other objects of the same kind have been freed. A request that is not persistent is
+ * freed when its completion is reported, and the context may use it again for the next message.
  *
  * A process that fork creates while its parent is in a job is no rank. In the child TERN_WORLD is NULL, and each call
  * that returns a status returns TERN_ERR_STATE, inlined puts and gets included. The child must not load from or store

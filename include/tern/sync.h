@@ -110,9 +110,10 @@ TERN_API tern_status tern_quiet_local(tern_ctx *ctx);
  *          TERN_ERR_STATE: an active message handler made the call, another thread of this rank is in a collective call
  *            on the team, or an earlier collective call on the team timed out.
  *          TERN_ERR_ARG: ctx is NULL, or another rank made another collective call at the same time. That rank gets the
- *            same error, and both texts name both calls. (A rank that calls tern_region_free or tern_finalize instead
- *            gets no error: both ranks wait, and the stall report of each, see the option TERN_STALL_REPORT, names the
- *            call of the other.)
+ *            same error, and both texts name both calls. (A rank that calls tern_finalize or frees a region, a client
+ *            of active messages or the team instead gets no error: both ranks wait, and the stall report of each, see
+ *            the option TERN_STALL_REPORT, names the call of the other. On a team that the program created over
+ *            several nodes, the reports name only tern_finalize.)
  *          Another error: the first error, since the last tern_quiet, of an operation without an event. This rank has
  *            not arrived.
  * Remote   Everything that the ranks did before the barrier is visible to all of them after it.
