@@ -53,8 +53,8 @@ static uint64_t packet_room(const struct sim *sim)
  * saturated runs come close to that. */
 static tern_status check_memory(const struct sim *sim)
 {
-    struct tern_memory_room room = tern_base_memory_room("");
-    uint64_t                ports = (uint64_t)sim->shape.routers * sim->shape.ports, slots = ports << sim->shift;
+    struct tern_memory_limits room = tern_base_memory_limits("");
+    uint64_t                  ports = (uint64_t)sim->shape.routers * sim->shape.ports, slots = ports << sim->shift;
     uint64_t sets = slots * (sizeof(struct sim_in_vc) + sizeof(struct sim_out_vc) + 8 * sim->words_per_set +
                              (sizeof(uint32_t) << sim->ring_shift));
     uint64_t links = ports * (sizeof(struct sim_port) + sizeof(struct sim_held) + 512);

@@ -164,12 +164,12 @@ static tern_status piece(const struct tern_api_call *c, uint64_t offset, const v
     if (!local && len > 0)
         return tern_base_fail(TERN_ERR_ARG, "%s: the local buffer is NULL, but its length is %zu", c->what, len);
     if (tern_api_is_dynamic(shape.part)) {
-        struct tern_api_place place = { .part = shape.part, .offset = offset, .len = len };
+        struct tern_api_location location = { .part = shape.part, .offset = offset, .len = len };
 
-        if ((st = tern_api_locate(c->ctx, c->region, c->rank, c->what, &place)) < 0)
+        if ((st = tern_api_locate(c->ctx, c->region, c->rank, c->what, &location)) < 0)
             return st;
-        shape.part = place.part;
-        offset = place.len > 0 ? place.offset : 0;
+        shape.part = location.part;
+        offset = location.len > 0 ? location.offset : 0;
     }
     if (!tern_base_covers(tern_link_part_size(shape.part), offset, len))
         return tern_api_outside(shape.part, c->rank, offset, len, c->what);

@@ -222,15 +222,15 @@ static tern_status check_target(const struct call *c, uint64_t offset, struct te
     if (st < 0)
         return st;
     if (tern_api_is_dynamic(a->part)) {
-        struct tern_api_place place = { .part = a->part,
-                                        .offset = offset,
-                                        .len = size,
-                                        .by_network = c->domain && c->domain->mechanism == TERN_ATOMIC_NETWORK };
+        struct tern_api_location location = { .part = a->part,
+                                              .offset = offset,
+                                              .len = size,
+                                              .by_network = c->domain && c->domain->mechanism == TERN_ATOMIC_NETWORK };
 
-        if ((st = tern_api_locate(c->ctx, c->region, c->rank, c->what, &place)) < 0)
+        if ((st = tern_api_locate(c->ctx, c->region, c->rank, c->what, &location)) < 0)
             return st;
-        a->part = place.part;
-        offset = place.offset;
+        a->part = location.part;
+        offset = location.offset;
     }
     if (TERN_UNLIKELY(!tern_base_covers(tern_link_part_size(a->part), offset, size)))
         return tern_api_outside(a->part, c->rank, offset, size, c->what);

@@ -99,11 +99,11 @@ tern_status tern_api_alive(const tern_ctx *ctx, int rank, const char *what)
 static __attribute__((cold, noinline)) tern_status locate_xfer(const tern_ctx *ctx, const tern_region *region, int rank,
                                                                struct tern_xfer *xfer, const char *what)
 {
-    struct tern_api_place place = { .part = xfer->part, .offset = xfer->offset, .len = xfer->len };
-    tern_status           st = tern_api_locate(ctx, region, rank, what, &place);
+    struct tern_api_location location = { .part = xfer->part, .offset = xfer->offset, .len = xfer->len };
+    tern_status              st = tern_api_locate(ctx, region, rank, what, &location);
 
-    xfer->part = place.part;
-    xfer->offset = place.offset;
+    xfer->part = location.part;
+    xfer->offset = location.offset;
     return st;
 }
 

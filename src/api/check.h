@@ -47,15 +47,16 @@ static inline bool tern_api_is_dynamic(const struct tern_link_part *part)
     return TERN_UNLIKELY(part->mem_kind == TERN_MEM_DYNAMIC);
 }
 
-/* A place in a rank's memory. tern_api_locate: in, an address and a length; out, the part that is the attached memory,
- * and the offset in it. An empty place stays as it is. May wait for the network. */
-struct tern_api_place {
+/* A location in a rank's memory. tern_api_locate reads an address and a length from it, and writes the part that is the
+ * attached memory, and the offset in this part. A location of 0 bytes does not change. The call may wait for the
+ * network. */
+struct tern_api_location {
     const struct tern_link_part *part;
     uint64_t                     offset, len;
     bool                         by_network; /* find the part as a network with atomics reaches it */
 };
 tern_status tern_api_locate(const tern_ctx *ctx, const tern_region *region, int rank, const char *what,
-                            struct tern_api_place *place) __attribute__((cold));
+                            struct tern_api_location *location) __attribute__((cold));
 
 /* Check that the rank, which must be valid, is alive. */
 tern_status tern_api_alive(const tern_ctx *ctx, int rank, const char *what);

@@ -51,8 +51,8 @@ static tern_status fetch_table(tern_ctx *ctx, tern_region *region, int world, co
 }
 
 /* Find the range in a table that this process does not map. */
-static tern_status look_far(tern_ctx *ctx, tern_region *region, int world, uint64_t addr, uint64_t len,
-                            const struct tern_dynamic_range **range, const char *what)
+static tern_status look_remotely(tern_ctx *ctx, tern_region *region, int world, uint64_t addr, uint64_t len,
+                                 const struct tern_dynamic_range **range, const char *what)
 {
     struct tern_dynamic_head head;
     tern_status              st;
@@ -68,14 +68,16 @@ static tern_status look_far(tern_ctx *ctx, tern_region *region, int world, uint6
 }
 
 /* The same on the inner context of a shared one. */
-static tern_status look_far_shared(tern_ctx *ctx, tern_region *region, int world, const struct tern_api_place *place,
-                                   const struct tern_dynamic_range **range, const char *what)
+static tern_status look_remotely_shared(tern_ctx *ctx, tern_region *region, int world,
+                                        const struct tern_api_location   *location,
+                                        const struct tern_dynamic_range **range, const char *what)
 {
-    return TERN_API_LOCKED(inner, ctx, look_far(inner, region, world, place->offset, place->len, range, what));
+    return TERN_API_LOCKED(inner, ctx,
+                           look_remotely(inner, region, world, location->offset, location->len, range, what));
 }
 
 tern_status tern_api_locate(const tern_ctx *ctx, const tern_region *region, int rank, const char *what,
-                            struct tern_api_place *place)
+                            struct tern_api_location *location)
 {
     tern_ctx                        *c = (tern_ctx *)(uintptr_t)ctx;
     tern_region                     *r = (tern_region *)(uintptr_t)region;
@@ -84,20 +86,20 @@ tern_status tern_api_locate(const tern_ctx *ctx, const tern_region *region, int 
     const struct tern_dynamic_range *range = NULL;
     tern_status                      st = tern_api_alive(ctx, rank, what);
 
-    if (st < 0 || place->len == 0)
+    if (st < 0 || location->len == 0)
         return st;
     if (table->base)
-        st = tern_core_dynamic_read(r, world, place->offset, place->len, &range);
+        st = tern_core_dynamic_read(r, world, location->offset, location->len, &range);
     else if (tern_api_is_shared(c))
-        st = look_far_shared(c, r, world, place, &range, what);
+        st = look_remotely_shared(c, r, world, location, &range, what);
     else
-        st = look_far(c, r, world, place->offset, place->len, &range, what);
+        st = look_remotely(c, r, world, location->offset, location->len, &range, what);
     if (st < 0)
         return st;
     if (!range)
         return tern_base_fail(TERN_ERR_RANGE, "%s: the %llu bytes at address 0x%llx of rank %d are not attached", what,
-                              (unsigned long long)place->len, (unsigned long long)place->offset, rank);
-    place->part = place->by_network ? &range->net : &range->part;
-    place->offset -= range->part.addr;
+                              (unsigned long long)location->len, (unsigned long long)location->offset, rank);
+    location->part = location->by_network ? &range->net : &range->part;
+    location->offset -= range->part.addr;
     return TERN_OK;
 }

@@ -65,11 +65,11 @@ static tern_status check_target(const struct tern_api_call *c, const void *descr
     return tern_api_alive(c->ctx, c->rank, c->what);
 }
 
-static __attribute__((cold, noinline)) tern_status totals_differ(const struct tern_api_call *c, uint64_t near,
-                                                                 uint64_t far)
+static __attribute__((cold, noinline)) tern_status totals_differ(const struct tern_api_call *c, uint64_t local_total,
+                                                                 uint64_t remote_total)
 {
     return tern_base_fail(TERN_ERR_ARG, "%s: the local side has %llu bytes and the remote one %llu", c->what,
-                          (unsigned long long)near, (unsigned long long)far);
+                          (unsigned long long)local_total, (unsigned long long)remote_total);
 }
 
 static __attribute__((cold, noinline)) tern_status too_much(const struct tern_api_call *c)
@@ -83,16 +83,16 @@ static __attribute__((noinline)) tern_status check_overlap(const struct tern_api
                                                            const struct tern_shape    *shape)
 {
     struct tern_shape      s = *shape;
-    struct tern_layout_dim near[TERN_STRIDE_DIMS], far[TERN_STRIDE_DIMS];
+    struct tern_layout_dim local_dims[TERN_STRIDE_DIMS], remote_dims[TERN_STRIDE_DIMS];
     uint64_t               where;
-    bool                   near_is_written;
+    bool                   local_is_written;
 
-    tern_op_shape_layouts(&s, near, far);
-    near_is_written = c->adds ? c->sum.fetch : c->get;
-    if ((near_is_written || !c->adds) &&
-        tern_op_overlap_within(near_is_written ? &s.local : &s.remote, TERN_OVERLAP_PIECES, &where))
+    tern_op_shape_layouts(&s, local_dims, remote_dims);
+    local_is_written = c->adds ? c->sum.fetch : c->get;
+    if ((local_is_written || !c->adds) &&
+        tern_op_overlap_within(local_is_written ? &s.local : &s.remote, TERN_OVERLAP_PIECES, &where))
         return tern_base_fail(TERN_ERR_ARG, "%s: pieces of the destination overlap at %s 0x%llx", c->what,
-                              near_is_written ? "address" : "offset", (unsigned long long)where);
+                              local_is_written ? "address" : "offset", (unsigned long long)where);
     if (tern_link_loads(s.part) &&
         tern_op_overlap_between(&s.local, &s.remote, (uint64_t)(uintptr_t)s.part->base, TERN_OVERLAP_PIECES, &where))
         return tern_base_fail(TERN_ERR_ARG, "%s: source and destination overlap at address 0x%llx", c->what,
@@ -247,11 +247,11 @@ static __attribute__((cold, noinline)) tern_status vector_shared(const struct te
 static __attribute__((cold, noinline)) tern_status locate(const struct tern_api_call *c, uint64_t first, uint64_t len,
                                                           struct tern_shape *shape, uint64_t *addr)
 {
-    struct tern_api_place place = { .part = shape->part, .offset = first, .len = len };
-    tern_status           st = tern_api_locate(c->ctx, c->region, c->rank, c->what, &place);
+    struct tern_api_location location = { .part = shape->part, .offset = first, .len = len };
+    tern_status              st = tern_api_locate(c->ctx, c->region, c->rank, c->what, &location);
 
-    shape->part = place.part;
-    *addr = place.part->addr;
+    shape->part = location.part;
+    *addr = location.part->addr;
     return st;
 }
 
@@ -288,7 +288,7 @@ tern_status tern_api_vector(const struct tern_api_call *c, const tern_vector *v)
 {
     struct tern_shape shape; /* not zeroed, because that takes longer than a short list */
     tern_vector       located;
-    uint64_t          near, far;
+    uint64_t          local_total, remote_total;
     tern_status       st = check_target(c, v, "vector", &shape);
 
     if (st < 0)
@@ -304,17 +304,20 @@ tern_status tern_api_vector(const struct tern_api_call *c, const tern_vector *v)
         return list_is_null(c, "local", "local_count", v->local_count);
     if (!v->remote && v->remote_count > 0)
         return list_is_null(c, "remote", "remote_count", v->remote_count);
-    if ((st = check_extents(c, v, &shape, &far)) < 0 || (st = check_pieces(c, v, &near)) < 0)
+    if ((st = check_extents(c, v, &shape, &remote_total)) < 0 || (st = check_pieces(c, v, &local_total)) < 0)
         return st;
-    if (near != far)
-        return totals_differ(c, near, far);
+    if (local_total != remote_total)
+        return totals_differ(c, local_total, remote_total);
     shape.stride = NULL;
-    shape.total = near;
-    shape.local =
-        (struct tern_layout){ .kind = TERN_LAYOUT_VECTOR, .total = near, .count = v->local_count, .list = v->local };
-    shape.remote = (struct tern_layout){
-        .kind = TERN_LAYOUT_VECTOR, .total = far, .first = -v->base, .count = v->remote_count, .list = v->remote
+    shape.total = local_total;
+    shape.local = (struct tern_layout){
+        .kind = TERN_LAYOUT_VECTOR, .total = local_total, .count = v->local_count, .list = v->local
     };
+    shape.remote = (struct tern_layout){ .kind = TERN_LAYOUT_VECTOR,
+                                         .total = remote_total,
+                                         .first = -v->base,
+                                         .count = v->remote_count,
+                                         .list = v->remote };
     return tern_api_shape_go(c, &shape);
 }
 
@@ -345,17 +348,17 @@ static bool all_between(const tern_layout_offset *at, size_t count, uint64_t low
  * half of the address space. Lists of the same length are read in one loop. */
 static inline __attribute__((always_inline)) bool lists_after(const tern_indexed *x, uint64_t base, uint64_t size)
 {
-    const tern_layout_offset *near = (const tern_layout_offset *)(const void *)x->local, *far = x->remote;
-    uint64_t                  near_high = HIGHEST - 1 - x->local_len, far_high = size - x->remote_len, bits;
+    const tern_layout_offset *local = (const tern_layout_offset *)(const void *)x->local, *remote = x->remote;
+    uint64_t                  local_high = HIGHEST - 1 - x->local_len, remote_high = size - x->remote_len, bits;
 
     if (x->remote_len > size)
         return false;
     if (x->local_count != x->remote_count)
-        return all_between(far, x->remote_count, base, base + far_high) &&
-               all_between(near, x->local_count, 1, near_high);
-    bits = near_high | far_high;
+        return all_between(remote, x->remote_count, base, base + remote_high) &&
+               all_between(local, x->local_count, 1, local_high);
+    bits = local_high | remote_high;
     for (size_t i = 0; i < x->local_count; i++)
-        bits |= (far[i] - base) | (far_high - (far[i] - base)) | (near[i] - 1) | (near_high - near[i]);
+        bits |= (remote[i] - base) | (remote_high - (remote[i] - base)) | (local[i] - 1) | (local_high - local[i]);
     return bits < HIGHEST;
 }
 
@@ -366,21 +369,21 @@ static bool simple_lists(const tern_indexed *x, uint64_t size)
 
 static tern_status check_indexed(const struct tern_api_call *c, const tern_indexed *x, const struct tern_shape *shape)
 {
-    const tern_layout_offset *near = (const tern_layout_offset *)(const void *)x->local, *far = x->remote;
-    size_t                    last_near, last_far;
+    const tern_layout_offset *local = (const tern_layout_offset *)(const void *)x->local, *remote = x->remote;
+    size_t                    last_local, last_remote;
 
     if (TERN_LIKELY(simple_lists(x, tern_link_part_size(shape->part))))
         return TERN_OK;
-    last_near = highest(near, x->local_count, 0);
-    last_far = highest(far, x->remote_count, x->base);
+    last_local = highest(local, x->local_count, 0);
+    last_remote = highest(remote, x->remote_count, x->base);
 
-    if (!tern_base_covers(tern_link_part_size(shape->part), far[last_far] - x->base, x->remote_len))
-        return out_of_part(c, shape, last_far, far[last_far] - x->base, x->remote_len);
-    if (near[last_near] + x->local_len < x->local_len)
+    if (!tern_base_covers(tern_link_part_size(shape->part), remote[last_remote] - x->base, x->remote_len))
+        return out_of_part(c, shape, last_remote, remote[last_remote] - x->base, x->remote_len);
+    if (local[last_local] + x->local_len < x->local_len)
         return tern_base_fail(TERN_ERR_RANGE, "%s: local piece %zu wraps around the end of the address space", c->what,
-                              last_near);
+                              last_local);
     for (size_t i = 0; i < x->local_count; i++)
-        if (near[i] == 0)
+        if (local[i] == 0)
             return piece_is_null(c, i);
     return TERN_OK;
 }
@@ -407,7 +410,7 @@ tern_status tern_api_indexed(const struct tern_api_call *c, const tern_indexed *
 {
     struct tern_shape shape; /* not zeroed, because that takes longer than a short list */
     tern_indexed      located;
-    uint64_t          near, far;
+    uint64_t          local_total, remote_total;
     tern_status       st = check_target(c, x, "indexed", &shape);
 
     if (st < 0)
@@ -419,13 +422,13 @@ tern_status tern_api_indexed(const struct tern_api_call *c, const tern_indexed *
             return st;
         x = &located;
     }
-    if (__builtin_mul_overflow(x->local_count, x->local_len, &near) ||
-        __builtin_mul_overflow(x->remote_count, x->remote_len, &far))
+    if (__builtin_mul_overflow(x->local_count, x->local_len, &local_total) ||
+        __builtin_mul_overflow(x->remote_count, x->remote_len, &remote_total))
         return too_much(c);
-    if (near != far)
-        return totals_differ(c, near, far);
+    if (local_total != remote_total)
+        return totals_differ(c, local_total, remote_total);
     shape.stride = NULL;
-    if ((shape.total = near) > 0) {
+    if ((shape.total = local_total) > 0) {
         if (!x->local)
             return list_is_null(c, "local", "local_count", x->local_count);
         if (!x->remote)
@@ -433,11 +436,13 @@ tern_status tern_api_indexed(const struct tern_api_call *c, const tern_indexed *
         if ((st = check_indexed(c, x, &shape)) < 0)
             return st;
     }
-    shape.local = (struct tern_layout){
-        .kind = TERN_LAYOUT_INDEXED, .total = near, .run = x->local_len, .count = x->local_count, .list = x->local
-    };
+    shape.local = (struct tern_layout){ .kind = TERN_LAYOUT_INDEXED,
+                                        .total = local_total,
+                                        .run = x->local_len,
+                                        .count = x->local_count,
+                                        .list = x->local };
     shape.remote = (struct tern_layout){ .kind = TERN_LAYOUT_INDEXED,
-                                         .total = far,
+                                         .total = remote_total,
                                          .run = x->remote_len,
                                          .first = -x->base,
                                          .count = x->remote_count,
@@ -479,16 +484,16 @@ static __attribute__((cold, noinline)) tern_status box_wraps(const struct tern_a
 static tern_status check_strided(const struct tern_api_call *c, const tern_strided *s, const struct tern_stride *stride,
                                  const struct tern_shape *shape)
 {
-    const struct tern_stride_reach *far = &stride->far_reach, *near = &stride->near_reach;
-    uint64_t                        local = (uint64_t)(uintptr_t)s->local;
+    const struct tern_stride_reach *remote = &stride->remote_reach, *local = &stride->local_reach;
+    uint64_t                        addr = (uint64_t)(uintptr_t)s->local;
 
-    if (far->before > s->remote ||
-        !tern_base_covers(tern_link_part_size(shape->part), s->remote - far->before, far->before + far->behind))
-        return box_outside(c, s, far, shape->part);
+    if (remote->before > s->remote || !tern_base_covers(tern_link_part_size(shape->part), s->remote - remote->before,
+                                                        remote->before + remote->behind))
+        return box_outside(c, s, remote, shape->part);
     if (!s->local)
         return is_null(c, "local");
-    if (near->before > local || local + near->behind < local)
-        return box_wraps(c, near);
+    if (local->before > addr || addr + local->behind < addr)
+        return box_wraps(c, local);
     return TERN_OK;
 }
 

@@ -53,12 +53,12 @@ tern_status tern_api_signal(const tern_ctx *ctx, int rank, const tern_signal *si
         return st;
     bytes = signal->bytes == 4 ? 4 : 8;
     if (tern_api_is_dynamic(word->part)) {
-        struct tern_api_place place = { .part = word->part, .offset = word->offset, .len = bytes };
+        struct tern_api_location location = { .part = word->part, .offset = word->offset, .len = bytes };
 
-        if ((st = tern_api_locate(ctx, signal->region, rank, what, &place)) < 0)
+        if ((st = tern_api_locate(ctx, signal->region, rank, what, &location)) < 0)
             return st;
-        word->part = place.part;
-        word->offset = place.offset;
+        word->part = location.part;
+        word->offset = location.offset;
     }
     return check_word(word->part, word->offset, bytes, rank, what);
 }

@@ -65,81 +65,83 @@ tern_status tern_api_tagged_finish(tern_ctx *ctx, tern_request **request, tern_r
 /* ---- receives ---- */
 
 /* What a receive or probe asks for: a source or any source, and a tag, any tag, or a masked tag. */
-struct wish {
+struct criteria {
     int     source;
     int64_t tag, mask; /* mask: all bits if there is no mask */
 };
 
 #define EVERY_BIT TERN_TAG_MAX
 
-static inline tern_status check_wish(const tern_ctx *ctx, const struct wish *wish, const char *what)
+static inline tern_status check_criteria(const tern_ctx *ctx, const struct criteria *criteria, const char *what)
 {
-    if (TERN_UNLIKELY(wish->source != TERN_ANY_SOURCE && (wish->source < 0 || wish->source >= ctx->team->size)))
-        return tern_api_bad_rank(ctx, wish->source, what);
-    if (TERN_UNLIKELY(wish->tag != TERN_ANY_TAG && (wish->tag < 0 || wish->tag > TERN_TAG_MAX)))
-        return tern_api_bad_tag(wish->tag, what);
-    if (TERN_UNLIKELY(wish->mask < 0 || wish->mask > TERN_TAG_MAX))
+    if (TERN_UNLIKELY(criteria->source != TERN_ANY_SOURCE &&
+                      (criteria->source < 0 || criteria->source >= ctx->team->size)))
+        return tern_api_bad_rank(ctx, criteria->source, what);
+    if (TERN_UNLIKELY(criteria->tag != TERN_ANY_TAG && (criteria->tag < 0 || criteria->tag > TERN_TAG_MAX)))
+        return tern_api_bad_tag(criteria->tag, what);
+    if (TERN_UNLIKELY(criteria->mask < 0 || criteria->mask > TERN_TAG_MAX))
         return tern_base_fail(TERN_ERR_RANGE, "%s: mask 0x%llx; masks are 0 to TERN_TAG_MAX (2^62 - 1)", what,
-                              (unsigned long long)wish->mask);
+                              (unsigned long long)criteria->mask);
     return TERN_OK;
 }
 
-static inline uint32_t class_of(const struct wish *wish)
+static inline uint32_t class_of(const struct criteria *criteria)
 {
-    bool any = wish->source == TERN_ANY_SOURCE;
+    bool any = criteria->source == TERN_ANY_SOURCE;
 
-    if (wish->tag == TERN_ANY_TAG || wish->mask == 0)
+    if (criteria->tag == TERN_ANY_TAG || criteria->mask == 0)
         return TERN_MATCH_ANY_TAG | (any ? TERN_MATCH_ANY_SOURCE : 0);
-    if (wish->mask == EVERY_BIT)
+    if (criteria->mask == EVERY_BIT)
         return any ? TERN_MATCH_ANY_SOURCE : 0;
     return any ? TERN_MATCH_BITS_ANY_SOURCE : TERN_MATCH_BITS;
 }
 
-static inline int source_of(const tern_ctx *ctx, const struct wish *wish)
+static inline int source_of(const tern_ctx *ctx, const struct criteria *criteria)
 {
-    return wish->source == TERN_ANY_SOURCE ? 0 : tern_core_team_world(ctx->team, wish->source);
+    return criteria->source == TERN_ANY_SOURCE ? 0 : tern_core_team_world(ctx->team, criteria->source);
 }
 
-static inline uint64_t tag_of(const struct wish *wish)
+static inline uint64_t tag_of(const struct criteria *criteria)
 {
-    return wish->tag == TERN_ANY_TAG ? 0 : (uint64_t)wish->tag;
+    return criteria->tag == TERN_ANY_TAG ? 0 : (uint64_t)criteria->tag;
 }
 
 /* Check the arguments, and create the request of a receive without starting it. Inlined, because the arguments of the
  * common calls are known at compile time. */
-static inline __attribute__((always_inline)) tern_status recv_request(tern_ctx *ctx, const struct wish *wish, void *buf,
-                                                                      size_t size, tern_request **out, const char *what)
+static inline __attribute__((always_inline)) tern_status recv_request(tern_ctx *ctx, const struct criteria *criteria,
+                                                                      void *buf, size_t size, tern_request **out,
+                                                                      const char *what)
 {
     struct tern_request *request;
     tern_status          st;
 
     if (TERN_UNLIKELY(!ctx || !out || (!buf && size > 0)))
         return tern_api_tagged_null(ctx, buf, size, what);
-    if ((st = check_wish(ctx, wish, what)) < 0)
+    if ((st = check_criteria(ctx, criteria, what)) < 0)
         return st;
     if (!(request = tern_op_request_new(ctx, TERN_REQUEST_RECV)))
         return tern_api_no_request(ctx, what);
     request->buffer = buf;
     request->size = size;
-    request->peer = source_of(ctx, wish);
-    request->class = (uint8_t)class_of(wish);
-    request->match.tag = tag_of(wish);
-    request->match.care = (uint64_t)wish->mask;
+    request->peer = source_of(ctx, criteria);
+    request->class = (uint8_t)class_of(criteria);
+    request->match.tag = tag_of(criteria);
+    request->match.care = (uint64_t)criteria->mask;
     *out = request;
     return TERN_OK;
 }
 
-static inline __attribute__((always_inline)) tern_status start_recv(tern_ctx *ctx, const struct wish *wish, void *buf,
-                                                                    size_t size, bool waits, tern_request **out,
-                                                                    const char *what)
+static inline __attribute__((always_inline)) tern_status start_recv(tern_ctx *ctx, const struct criteria *criteria,
+                                                                    void *buf, size_t size, bool waits,
+                                                                    tern_request **out, const char *what)
 {
     tern_request *request = NULL;
-    tern_status   st = out ? recv_request(ctx, wish, buf, size, &request, what) : tern_api_null(what, "out");
+    tern_status   st = out ? recv_request(ctx, criteria, buf, size, &request, what) : tern_api_null(what, "out");
 
     if (TERN_UNLIKELY(st < 0))
         return st;
-    if (TERN_UNLIKELY(!tern_op_tagged_recv_again(request, ctx->team->group->id, tag_of(wish), source_of(ctx, wish),
-                                                 class_of(wish)) &&
+    if (TERN_UNLIKELY(!tern_op_tagged_recv_again(request, ctx->team->group->id, tag_of(criteria),
+                                                 source_of(ctx, criteria), class_of(criteria)) &&
                       !tern_op_tagged_start_recv(request, waits))) {
         tern_op_request_drop(request);
         (void)tern_api_no_request(ctx, what);
@@ -169,7 +171,7 @@ tern_status tern_irecv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t
     if (use.status < 0)
         return use.status;
 
-    tern_status st = start_recv(ctx, &(struct wish){ source, tag, EVERY_BIT }, buf, size, false, out, "tern_irecv");
+    tern_status st = start_recv(ctx, &(struct criteria){ source, tag, EVERY_BIT }, buf, size, false, out, "tern_irecv");
 
     return TERN_LIKELY(st != TERN_API_IS_SHARED) ? st : irecv_shared(ctx, source, tag, buf, size, out);
 }
@@ -182,7 +184,8 @@ tern_status tern_irecv_masked(tern_ctx *ctx, int source, int64_t tag, int64_t ma
     if (use.status < 0)
         return use.status;
 
-    tern_status st = start_recv(ctx, &(struct wish){ source, tag, mask }, buf, size, false, out, "tern_irecv_masked");
+    tern_status st =
+        start_recv(ctx, &(struct criteria){ source, tag, mask }, buf, size, false, out, "tern_irecv_masked");
 
     return TERN_LIKELY(st != TERN_API_IS_SHARED)
                ? st
@@ -203,19 +206,19 @@ tern_status tern_recv(tern_ctx *ctx, int source, int64_t tag, void *buf, size_t 
 
     if (TERN_UNLIKELY(tern_core_in_handler()))
         return tern_api_tagged_in_handler("tern_recv");
-    st = start_recv(ctx, &(struct wish){ source, tag, EVERY_BIT }, buf, size, true, &request, "tern_recv");
+    st = start_recv(ctx, &(struct criteria){ source, tag, EVERY_BIT }, buf, size, true, &request, "tern_recv");
     if (TERN_UNLIKELY(st < 0))
         return st == TERN_API_IS_SHARED ? recv_shared(ctx, source, tag, buf, size, info) : st;
     return tern_api_tagged_finish(ctx, &request, info, "tern_recv");
 }
 
-static tern_status make_recv(tern_ctx *ctx, const struct wish *wish, void *buf, size_t size, tern_request **out,
+static tern_status make_recv(tern_ctx *ctx, const struct criteria *criteria, void *buf, size_t size, tern_request **out,
                              const char *what)
 {
-    tern_status st = recv_request(ctx, wish, buf, size, out, what);
+    tern_status st = recv_request(ctx, criteria, buf, size, out, what);
 
     if (st == TERN_API_IS_SHARED)
-        return TERN_API_LOCKED(inner, ctx, tern_api_mark_shared(make_recv(inner, wish, buf, size, out, what), out));
+        return TERN_API_LOCKED(inner, ctx, tern_api_mark_shared(make_recv(inner, criteria, buf, size, out, what), out));
     if (st == TERN_OK)
         (*out)->persistent = true;
     return st;
@@ -228,7 +231,7 @@ tern_status tern_recv_create(tern_ctx *ctx, int source, int64_t tag, void *buf, 
     if (use.status < 0)
         return use.status;
 
-    return make_recv(ctx, &(struct wish){ source, tag, EVERY_BIT }, buf, size, out, "tern_recv_create");
+    return make_recv(ctx, &(struct criteria){ source, tag, EVERY_BIT }, buf, size, out, "tern_recv_create");
 }
 
 tern_status tern_recv_create_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, void *buf, size_t size,
@@ -239,7 +242,7 @@ tern_status tern_recv_create_masked(tern_ctx *ctx, int source, int64_t tag, int6
     if (use.status < 0)
         return use.status;
 
-    return make_recv(ctx, &(struct wish){ source, tag, mask }, buf, size, out, "tern_recv_create_masked");
+    return make_recv(ctx, &(struct criteria){ source, tag, mask }, buf, size, out, "tern_recv_create_masked");
 }
 
 /* ---- probes ---- */
@@ -280,25 +283,26 @@ static void probe_describe(void *arg, char *text, size_t size)
 }
 
 /* found: NULL for a probe that leaves the message stored. */
-static tern_status probe(tern_ctx *ctx, const struct wish *wish, tern_deadline deadline, tern_message **found,
+static tern_status probe(tern_ctx *ctx, const struct criteria *criteria, tern_deadline deadline, tern_message **found,
                          tern_request_info *info, const char *what)
 {
     if (tern_api_is_shared(ctx))
-        return TERN_API_LOCKED(inner, ctx, probe(inner, wish, deadline, found, info, what));
+        return TERN_API_LOCKED(inner, ctx, probe(inner, criteria, deadline, found, info, what));
 
-    struct probing   p = { .ctx = ctx, .care = (uint64_t)wish->mask, .found = found, .what = what };
+    struct probing   p = { .ctx = ctx, .care = (uint64_t)criteria->mask, .found = found, .what = what };
     struct tern_wait wait = { .poll = probe_poll, .describe = probe_describe, .arg = &p, .deadline = deadline };
     tern_status      st;
 
     if (!ctx || ctx->gone)
         return tern_core_ctx_check(ctx, what);
-    if ((st = check_wish(ctx, wish, what)) < 0)
+    if ((st = check_criteria(ctx, criteria, what)) < 0)
         return st;
     if (found && !ctx->tagged && !tern_op_request_make(ctx)) /* the context must have tagged state from now on */
         return tern_api_no_request(ctx, what);
-    p.name = (struct tern_match_name){
-        .scope = ctx->team->group->id, .tag = tag_of(wish), .source = source_of(ctx, wish), .class = class_of(wish)
-    };
+    p.name = (struct tern_match_name){ .scope = ctx->team->group->id,
+                                       .tag = tag_of(criteria),
+                                       .source = source_of(ctx, criteria),
+                                       .class = class_of(criteria) };
     tern_core_ctx_progress(ctx);
     if ((st = look(&p)) == TERN_PENDING)
         st = tern_core_wait(&wait);
@@ -314,7 +318,7 @@ tern_status tern_probe(tern_ctx *ctx, int source, int64_t tag, tern_deadline dea
     if (use.status < 0)
         return use.status;
 
-    return probe(ctx, &(struct wish){ source, tag, EVERY_BIT }, deadline, NULL, info, "tern_probe");
+    return probe(ctx, &(struct criteria){ source, tag, EVERY_BIT }, deadline, NULL, info, "tern_probe");
 }
 
 tern_status tern_probe_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, tern_deadline deadline,
@@ -325,7 +329,7 @@ tern_status tern_probe_masked(tern_ctx *ctx, int source, int64_t tag, int64_t ma
     if (use.status < 0)
         return use.status;
 
-    return probe(ctx, &(struct wish){ source, tag, mask }, deadline, NULL, info, "tern_probe_masked");
+    return probe(ctx, &(struct criteria){ source, tag, mask }, deadline, NULL, info, "tern_probe_masked");
 }
 
 tern_status tern_mprobe(tern_ctx *ctx, int source, int64_t tag, tern_deadline deadline, tern_message **out,
@@ -338,7 +342,7 @@ tern_status tern_mprobe(tern_ctx *ctx, int source, int64_t tag, tern_deadline de
 
     if (!out)
         return tern_api_null("tern_mprobe", "out");
-    return probe(ctx, &(struct wish){ source, tag, EVERY_BIT }, deadline, out, info, "tern_mprobe");
+    return probe(ctx, &(struct criteria){ source, tag, EVERY_BIT }, deadline, out, info, "tern_mprobe");
 }
 
 tern_status tern_mprobe_masked(tern_ctx *ctx, int source, int64_t tag, int64_t mask, tern_deadline deadline,
@@ -351,7 +355,7 @@ tern_status tern_mprobe_masked(tern_ctx *ctx, int source, int64_t tag, int64_t m
 
     if (!out)
         return tern_api_null("tern_mprobe_masked", "out");
-    return probe(ctx, &(struct wish){ source, tag, mask }, deadline, out, info, "tern_mprobe_masked");
+    return probe(ctx, &(struct criteria){ source, tag, mask }, deadline, out, info, "tern_mprobe_masked");
 }
 
 static tern_status start_mrecv(tern_message **message, void *buf, size_t size, bool waits, tern_request **out,

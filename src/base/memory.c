@@ -39,7 +39,7 @@ static const struct group_files version2 = { "/sys/fs/cgroup", "memory.max", "me
 
 /* Reduce the available memory to what one group allows. */
 static void consider_group(const char *root, const struct group_files *files, const char *group,
-                           struct tern_memory_room *room)
+                           struct tern_memory_limits *limits)
 {
     char     path[PATH_MAX_HERE];
     uint64_t limit, usage, droppable = 0, left;
@@ -54,20 +54,21 @@ static void consider_group(const char *root, const struct group_files *files, co
     read_number(path, files->droppable, &droppable);
     usage = usage > droppable ? usage - droppable : 0;
     left = limit > usage ? limit - usage : 0;
-    if (left < room->available) {
-        room->available = left;
-        snprintf(room->limit, sizeof(room->limit), "the control group %.70s", *group ? group : "/");
+    if (left < limits->available) {
+        limits->available = left;
+        snprintf(limits->limit, sizeof(limits->limit), "the control group %.70s", *group ? group : "/");
     }
 }
 
 /* Apply the limits of a group and all its ancestors, up to the root of the mount. */
-static void consider_path(const char *root, const struct group_files *files, char *group, struct tern_memory_room *room)
+static void consider_path(const char *root, const struct group_files *files, char *group,
+                          struct tern_memory_limits *limits)
 {
     for (;;) {
         size_t len = strlen(group);
         while (len > 0 && group[len - 1] == '/')
             group[--len] = '\0';
-        consider_group(root, files, group, room);
+        consider_group(root, files, group, limits);
         char *slash = strrchr(group, '/');
         if (!slash)
             return;
@@ -76,7 +77,7 @@ static void consider_path(const char *root, const struct group_files *files, cha
 }
 
 /* The lines of /proc/self/cgroup are "number:controllers:path"; version 2 has number 0 and no controllers. */
-static void consider_line(const char *root, char *line, struct tern_memory_room *room)
+static void consider_line(const char *root, char *line, struct tern_memory_limits *limits)
 {
     char *controllers = strchr(line, ':');
     char *group = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -87,33 +88,33 @@ static void consider_line(const char *root, char *line, struct tern_memory_room 
     *group++ = '\0';
     group[strcspn(group, "\n")] = '\0';
     if (*controllers == '\0')
-        consider_path(root, &version2, group, room);
+        consider_path(root, &version2, group, limits);
     else if (strstr(controllers, "memory"))
-        consider_path(root, &version1, group, room);
+        consider_path(root, &version1, group, limits);
 }
 
-struct tern_memory_room tern_base_memory_room(const char *root)
+struct tern_memory_limits tern_base_memory_limits(const char *root)
 {
-    struct tern_memory_room room = { UINT64_MAX, "the system", 0 };
-    char                    path[PATH_MAX_HERE], text[8192], *line, *rest;
-    uint64_t                kib;
-    FILE                   *file;
+    struct tern_memory_limits limits = { UINT64_MAX, "the system", 0 };
+    char                      path[PATH_MAX_HERE], text[8192], *line, *rest;
+    uint64_t                  kib;
+    FILE                     *file;
 
     snprintf(path, sizeof(path), "%s/proc/meminfo", root);
     if (read_number(path, "MemAvailable:", &kib))
-        room.available = kib * 1024;
+        limits.available = kib * 1024;
     snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);
     errno = 0;
     file = fopen(path, "re");
     if (!file && (errno == EMFILE || errno == ENFILE))
-        room.error = errno;
+        limits.error = errno;
     if (!file)
-        return room;
+        return limits;
     text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
     fclose(file); /* before the limits are read, because only one descriptor may be free */
     for (line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-        consider_line(root, line, &room);
-    return room;
+        consider_line(root, line, &limits);
+    return limits;
 }
 
 /* Read one of the kernel's counters for a size of huge pages; 0 if there are no huge pages of that size. */

@@ -281,7 +281,7 @@ static bool is_seat(const struct tern_frame *frame)
     return frame->len == len;
 }
 
-bool tern_boot_relay_follows(struct tern_relay_state *state, const struct tern_frame *frame, bool notes)
+bool tern_boot_relay_follows(struct tern_relay_state *state, const struct tern_frame *frame, bool contributes)
 {
     switch (frame->kind) {
     case TERN_FRAME_LIFE:
@@ -296,7 +296,8 @@ bool tern_boot_relay_follows(struct tern_relay_state *state, const struct tern_f
         state->address_len += frame->len;
         return true;
     case TERN_FRAME_ARRIVED:
-        if (frame->len < TERN_FRAME_CALL || frame->len - TERN_FRAME_CALL > (notes ? TERN_CONTRIBUTION_BYTES : 0) ||
+        if (frame->len < TERN_FRAME_CALL ||
+            frame->len - TERN_FRAME_CALL > (contributes ? TERN_CONTRIBUTION_BYTES : 0) ||
             !tern_base_seq_after(frame->value, state->arrived))
             return false;
         state->arrived = frame->value;
@@ -306,7 +307,7 @@ bool tern_boot_relay_follows(struct tern_relay_state *state, const struct tern_f
             return false;
         state->departures = frame->value;
         return true;
-    case TERN_FRAME_SEAT: return notes && is_seat(frame);
+    case TERN_FRAME_SEAT: return contributes && is_seat(frame);
     default: return false;
     }
 }

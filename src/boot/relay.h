@@ -33,11 +33,11 @@ static inline bool tern_boot_relay_ends(const struct tern_frame *frame)
     return frame->len == 0 && (frame->value & ~0xffu) == TERN_ENDING;
 }
 
-/* Check a frame (LIFE, ADDRESS, ARRIVED, DEPARTED or SEAT) against the last state of its rank: a life never goes back,
- * an list of addresses and the counters only grow. notes tells whether the segment stores contributions. Returns true
- * and updates the state if the frame is a valid successor. The hub calls this before it forwards a frame, so that an
- * invalid frame is attributed to the node that sent it, and not to the hub. */
-bool tern_boot_relay_follows(struct tern_relay_state *state, const struct tern_frame *frame, bool notes);
+/* Check a frame (LIFE, ADDRESS, ARRIVED, DEPARTED or SEAT) against the last state of its rank: a life never goes
+ * back, a list of addresses and the counters only grow. contributes tells whether the segment stores
+ * contributions. Returns true and updates the state if the frame is a valid successor. The hub calls this before
+ * it forwards a frame, so that an invalid frame is attributed to the node that sent it, and not to the hub. */
+bool tern_boot_relay_follows(struct tern_relay_state *state, const struct tern_frame *frame, bool contributes);
 
 /* Create, and destroy, the spoke of the node that the segment belongs to. */
 tern_status tern_boot_relay_open(struct tern_segment *segment, struct tern_relay **out);

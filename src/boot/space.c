@@ -20,18 +20,18 @@
 
 tern_status tern_boot_space_check(uint64_t bytes, const char *what)
 {
-    struct tern_memory_room room = tern_base_memory_room("");
-    uint64_t                keep = tern_opt.memory_keep;
+    struct tern_memory_limits limits = tern_base_memory_limits("");
+    uint64_t                  keep = tern_opt.memory_keep;
 
-    if (room.error != 0)
+    if (limits.error != 0)
         return tern_base_fail(TERN_ERR_SYSTEM, "%s: cannot find out how much memory there is: %s; see 'ulimit -n'",
-                              what, strerror(room.error));
-    if (room.available >= keep && bytes <= room.available - keep)
+                              what, strerror(limits.error));
+    if (limits.available >= keep && bytes <= limits.available - keep)
         return TERN_OK;
     return tern_base_fail(TERN_ERR_NOMEM,
                           "%s needs %.1f MiB on this node, but %s leaves %.1f MiB, of which %.0f are "
                           "kept for others (TERN_MEMORY_KEEP); ask for less or raise the limit",
-                          what, (double)bytes / MIB, room.limit, (double)room.available / MIB, (double)keep / MIB);
+                          what, (double)bytes / MIB, limits.limit, (double)limits.available / MIB, (double)keep / MIB);
 }
 
 /* Reserve one step. Returns false and sets errno on failure. On file systems without fallocate, the C library writes to

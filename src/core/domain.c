@@ -137,13 +137,13 @@ static tern_status check_said(const struct say *said, int size)
 /* Choose the mechanism, and write the reason. Every rank gets the same result. */
 static void conclude(struct tern_atomic_domain *d, const struct say *said)
 {
-    int far = -1, lacks = -1;
+    int distant = -1, lacks = -1;
 
     for (int i = d->team->size - 1; i >= 0; i--) {
-        far = said[i].memory ? far : i;
+        distant = said[i].memory ? distant : i;
         lacks = said[i].network ? lacks : i;
     }
-    if (far < 0) {
+    if (distant < 0) {
         d->mechanism = TERN_ATOMIC_MEMORY;
         snprintf(d->why, sizeof(d->why), "loads and stores reach the memory of all %d ranks", d->team->size);
     } else if (lacks < 0) {
@@ -152,8 +152,8 @@ static void conclude(struct tern_atomic_domain *d, const struct say *said)
                  d->team->size, (int)sizeof(said[0].why), said[0].why);
     } else {
         d->mechanism = TERN_ATOMIC_TARGET;
-        snprintf(d->why, sizeof(d->why), "no loads and stores from rank %d to rank %d; rank %d: %.*s", far,
-                 said[far].beyond, lacks, (int)sizeof(said[lacks].why), said[lacks].why);
+        snprintf(d->why, sizeof(d->why), "no loads and stores from rank %d to rank %d; rank %d: %.*s", distant,
+                 said[distant].beyond, lacks, (int)sizeof(said[lacks].why), said[lacks].why);
     }
     d->head = (struct tern_atomic_head){ { 0 } };
     if (d->mechanism != TERN_ATOMIC_NETWORK)

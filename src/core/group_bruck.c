@@ -160,10 +160,10 @@ static void begin_stream(const struct bruck *c, struct bruck_stream_out *out)
     } else if (c->stage < c->rounds) {
         begin_round(c, out);
     } else { /* all contributions except the receiver's own */
-        uint32_t place = c->position + 1 + c->sent;
-        *out = (struct bruck_stream_out){ .peer = tern_link_group_world(&c->base, c->order[place]),
+        uint32_t position = c->position + 1 + c->sent;
+        *out = (struct bruck_stream_out){ .peer = tern_link_group_world(&c->base, c->order[position]),
                                           .way = CORE_DIRECTION_DOWN,
-                                          .first = (place + 1) % c->base.size,
+                                          .first = (position + 1) % c->base.size,
                                           .count = c->base.size - 1 };
     }
 }
@@ -342,7 +342,7 @@ static uint32_t node_number(const struct bruck *c, uint32_t member)
  * entry for each node of the job, or each member. */
 static void line_up(struct bruck *c, uint32_t *known)
 {
-    uint32_t place = 0;
+    uint32_t position = 0;
 
     for (uint32_t m = 0; m < c->base.size; m++) {
         uint32_t number = node_number(c, m);
@@ -352,15 +352,15 @@ static void line_up(struct bruck *c, uint32_t *known)
         c->node_of[m] = known[number] - 1;
     }
     for (uint32_t node = 0; node < c->nodes; node++) {
-        c->begin[node] = place;
+        c->begin[node] = position;
         for (uint32_t m = 0; m < c->base.size; m++) {
             if (c->node_of[m] != node)
                 continue;
-            c->position = m == c->base.me ? place : c->position;
-            c->order[place++] = m;
+            c->position = m == c->base.me ? position : c->position;
+            c->order[position++] = m;
         }
     }
-    c->begin[c->nodes] = place;
+    c->begin[c->nodes] = position;
     c->node = c->node_of[c->base.me];
     c->rounds = tern_base_log2_up(c->nodes);
     c->inflows = tern_core_bruck_leads(c) ? locals(c) - 1 + c->rounds : 1;

@@ -24,7 +24,7 @@
 /* A member's contribution to a barrier. The buffer is reused at the next barrier but one. */
 struct bruck_contribution {
     uint32_t       barrier; /* number of the barrier */
-    uint32_t       len, room;
+    uint32_t       len, capacity;
     unsigned char *bytes;
 };
 

@@ -26,12 +26,12 @@ _Static_assert(TERN_CONTRIBUTION_BYTES == TERN_LINK_CONTRIBUTION, "a contributio
 
 struct segment_group {
     struct tern_link_group base;
-    uint32_t               barrier; /* number of the last barrier entered */
-    uint32_t               seen;    /* number of leading members that have arrived at that barrier */
-    bool                   noted;   /* there is a contribution to the next barrier */
-    bool                   gathers; /* this member has contributed to the current barrier */
-    uint16_t               own;     /* this rank's seat; 0: the group is the world's */
-    uint16_t              *seat;    /* [size] seats of the members, or UNKNOWN; NULL: the world */
+    uint32_t               barrier;     /* number of the last barrier entered */
+    uint32_t               seen;        /* number of leading members that have arrived at that barrier */
+    bool                   contributed; /* there is a contribution to the next barrier */
+    bool                   gathers;     /* this member has contributed to the current barrier */
+    uint16_t               own;         /* this rank's seat; 0: the group is the world's */
+    uint16_t              *seat;        /* [size] seats of the members, or UNKNOWN; NULL: the world */
 };
 
 /* ---- seats ---- */
@@ -236,10 +236,10 @@ static void segment_arrive(struct tern_link_group *base)
 
     group->barrier++;
     group->seen = 0;
-    if (!group->noted)
+    if (!group->contributed)
         mine->contribution_len[group->barrier & 1] = 0;
-    group->gathers = group->noted;
-    group->noted = false;
+    group->gathers = group->contributed;
+    group->contributed = false;
     tern_base_order_before_peers();
     /* relaxed: published by the store below */
     atomic_store_explicit(&mine->call[group->barrier & 1], base->call, memory_order_relaxed);
@@ -326,7 +326,7 @@ static void segment_contribute(struct tern_link_group *base, const void *bytes, 
 
     memcpy(contribution_at(group, tern_job.boot.rank, group->own, barrier), bytes, len);
     own_entry(group)->contribution_len[barrier & 1] = (uint32_t)len;
-    group->noted = true;
+    group->contributed = true;
 }
 
 static const void *segment_contribution(const struct tern_link_group *base, uint32_t member)

@@ -25,14 +25,14 @@ static void contribution_grow(struct bruck_contribution *contribution, uint32_t 
 {
     unsigned char *bytes;
 
-    if (contribution->room >= size)
+    if (contribution->capacity >= size)
         return;
     bytes = realloc(contribution->bytes, size);
     if (!bytes)
         no_memory(size);
-    memset(bytes + contribution->room, 0, size - contribution->room);
+    memset(bytes + contribution->capacity, 0, size - contribution->capacity);
     contribution->bytes = bytes;
-    contribution->room = size;
+    contribution->capacity = size;
 }
 
 void tern_core_stream_contribute(struct bruck *bruck, uint32_t barrier, const struct core_fragment *fragment,

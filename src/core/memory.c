@@ -106,17 +106,17 @@ static uint64_t missing_blocks(const struct tern_memory_request *request, const 
 }
 
 tern_status tern_core_memory_check(const struct tern_memory_request *request, const struct tern_team *team,
-                                   uint32_t *place)
+                                   uint32_t *mem_kind)
 {
     const tern_region_opts *opts = request->opts;
 
-    *place = TERN_MEM_ARENA;
+    *mem_kind = TERN_MEM_ARENA;
     if (opts->memory == TERN_MEMORY_HUGE && check_huge(request, team)) {
-        *place = TERN_MEM_HUGE;
+        *mem_kind = TERN_MEM_HUGE;
         return TERN_OK;
     }
     if (opts->memory == TERN_MEMORY_FILE) {
-        *place = TERN_MEM_FILE;
+        *mem_kind = TERN_MEM_FILE;
         if (!in_memory(opts->path))
             return TERN_OK; /* the file system reports an error when the file is created */
         return tern_boot_space_check(missing_blocks(request, team), "the region");
@@ -272,14 +272,14 @@ static tern_status make_huge(struct tern_own_memory *memory, uint64_t size, uint
     return st < 0 ? st : make_space(memory, tern_job.boot.arena, size, reserve);
 }
 
-tern_status tern_core_memory_make(uint32_t place, const struct tern_memory_request *request, const char *name,
+tern_status tern_core_memory_make(uint32_t mem_kind, const struct tern_memory_request *request, const char *name,
                                   struct tern_own_memory *out)
 {
-    struct tern_own_memory memory = { .mem_kind = place };
+    struct tern_own_memory memory = { .mem_kind = mem_kind };
     uint64_t               size = request->size, reserve = request->reserve;
     tern_status            st;
 
-    switch (place) {
+    switch (mem_kind) {
     case TERN_MEM_HUGE: st = make_huge(&memory, size, reserve); break;
     case TERN_MEM_FILE: st = make_file(&memory, name, size, reserve); break;
     default: st = make_space(&memory, tern_job.boot.arena, size, reserve); break;

@@ -33,13 +33,13 @@ struct tern_memory_request {
     const uint64_t         *sizes, *reserves;
 };
 
-/* Check whether this node has space for the parts of the team's members on it; *place returns the kind of memory (enum
- * tern_mem_kind). Call before any rank allocates its part. */
+/* Check whether this node has space for the parts of the team's members on it; *mem_kind returns the kind of memory
+ * (enum tern_mem_kind). Call before any rank allocates its part. */
 tern_status tern_core_memory_check(const struct tern_memory_request *request, const struct tern_team *team,
-                                   uint32_t *place);
+                                   uint32_t *mem_kind);
 
-/* Reserve size bytes of the kind place, and map the reserve; name is the file name of a FILE part. */
-tern_status tern_core_memory_make(uint32_t place, const struct tern_memory_request *request, const char *name,
+/* Reserve size bytes of the kind (enum tern_mem_kind), and map the reserve; name is the file name of a FILE part. */
+tern_status tern_core_memory_make(uint32_t mem_kind, const struct tern_memory_request *request, const char *name,
                                   struct tern_own_memory *out);
 void        tern_core_memory_drop(struct tern_own_memory *memory);
 

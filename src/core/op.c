@@ -77,8 +77,8 @@ void tern_core_op_drop(struct tern_op *op)
 /* Make space for the counter of a region. Without memory, its operations are counted as those of no region (0). */
 static __attribute__((cold, noinline)) void count_more(struct tern_ctx *ctx, uint32_t number)
 {
-    uint32_t          room = (uint32_t)tern_base_round_up(number + 1, 16);
-    _Atomic uint32_t *wider = calloc(room, sizeof(*wider));
+    uint32_t          capacity = (uint32_t)tern_base_round_up(number + 1, 16);
+    _Atomic uint32_t *wider = calloc(capacity, sizeof(*wider));
 
     pthread_mutex_lock(&tern_job.lock); /* readers hold it */
     for (uint32_t i = 0; wider && i < ctx->in_regions; i++)
@@ -86,7 +86,7 @@ static __attribute__((cold, noinline)) void count_more(struct tern_ctx *ctx, uin
     if (wider) {
         free((void *)ctx->in_region);
         ctx->in_region = wider;
-        ctx->in_regions = room;
+        ctx->in_regions = capacity;
     }
     pthread_mutex_unlock(&tern_job.lock);
 }

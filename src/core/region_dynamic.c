@@ -40,7 +40,7 @@ const struct tern_link_part *tern_core_dynamic_table(const struct tern_region *r
 
 /* ---- views ---- */
 
-static size_t place_of(const struct view *view, uint64_t addr)
+static size_t first_after(const struct view *view, uint64_t addr)
 {
     size_t low = 0, high = view->count;
 
@@ -56,8 +56,8 @@ static size_t place_of(const struct view *view, uint64_t addr)
 
 static const struct tern_dynamic_range *find(const struct view *view, uint64_t addr, uint64_t len)
 {
-    size_t                     place = place_of(view, addr);
-    struct tern_dynamic_range *range = place > 0 ? view->range[place - 1] : NULL;
+    size_t                     index = first_after(view, addr);
+    struct tern_dynamic_range *range = index > 0 ? view->range[index - 1] : NULL;
 
     return range && tern_base_covers(range->part.size, addr - range->part.addr, len) ? range : NULL;
 }

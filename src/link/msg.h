@@ -55,7 +55,7 @@ struct tern_link_msg {
     int32_t        peer;
     uint32_t       channel; /* enum tern_channel */
     union {                 /* for links that keep messages in rings, or notifications in cells */
-        struct tern_ring_claim place;
+        struct tern_ring_claim claim;
         struct tern_nq_claim   cell;
     };
 };

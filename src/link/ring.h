@@ -48,7 +48,7 @@ static inline tern_status tern_link_ring_open(struct tern_ring_mp_producer *prod
     tern_link_producer_unlock(producer, msg->channel, biased);
     if (!reserved)
         return TERN_AGAIN;
-    msg->place = reservation.claim;
+    msg->claim = reservation.claim;
     msg->head = reservation.claim.cell->head;
     msg->data = reservation.data;
     msg->data_max = reservation.len;

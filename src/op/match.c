@@ -82,7 +82,7 @@ static struct tern_match_queue *queue_new(struct tern_match *match)
 
 void tern_op_match_open(struct tern_match *match)
 {
-    *match = (struct tern_match){ .turn = 0 };
+    *match = (struct tern_match){ .sequence = 0 };
     tern_base_pool_open(&match->arrivals, sizeof(struct tern_match_arrival), PER_SLAB);
 }
 
@@ -301,7 +301,7 @@ static bool enable_class(struct tern_match *match, uint32_t class)
 
 bool tern_op_match_bind(struct tern_match *match, struct tern_match_request *request, struct tern_match_name name)
 {
-    *request = (struct tern_match_request){ .turn = 0 };
+    *request = (struct tern_match_request){ .sequence = 0 };
     if (TERN_UNLIKELY(!match->asked[name.class]) && !enable_class(match, name.class))
         return false;
     request->queue = queue_hold(match, seen_by(name, name.class));
@@ -330,7 +330,7 @@ struct tern_match_request *tern_op_match_search(struct tern_match *match, struct
 
         while (first && !takes(first, class, name.tag))
             first = first->next;
-        if (first && (!oldest || first->turn < oldest->turn))
+        if (first && (!oldest || first->sequence < oldest->sequence))
             oldest = first;
     }
     return oldest;

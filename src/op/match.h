@@ -58,7 +58,7 @@ struct tern_match_arrival;
 struct tern_match_request {
     struct tern_match_queue   *queue; /* NULL: not bound */
     struct tern_match_request *next, *prev;
-    uint64_t                   turn; /* order in which the request was posted; 0: not posted */
+    uint64_t                   sequence; /* order in which the request was posted; 0: not posted */
 };
 
 /* A request with a masked tag. */
@@ -98,7 +98,7 @@ struct tern_match {
                                                           * too */
     struct tern_match_queue   *warm; /* the queue that was bound last; it holds a reference, so that the queue
                                       * survives its last request */
-    uint64_t                   turn;
+    uint64_t                   sequence;
     uint32_t                   posted[TERN_MATCH_CLASSES]; /* number of posted requests */
     uint32_t                   with_any;                   /* number of posted requests that are not exact */
     struct tern_match_request *sole; /* the only posted request, if it has no masked tag; NULL: not known, or there is
@@ -132,7 +132,7 @@ static inline bool tern_op_match_bind_again(struct tern_match *match, struct ter
         return false;
     warm->holders++;
     request->queue = warm;
-    request->turn = 0;
+    request->sequence = 0;
     return true;
 }
 
@@ -151,7 +151,7 @@ static inline void tern_op_match_post(struct tern_match *match, struct tern_matc
 {
     struct tern_match_queue *queue = request->queue;
 
-    request->turn = ++match->turn;
+    request->sequence = ++match->sequence;
     request->next = NULL;
     request->prev = queue->last;
     if (queue->last)
@@ -172,7 +172,7 @@ static inline void tern_op_match_withdraw(struct tern_match *match, struct tern_
 {
     struct tern_match_queue *queue = request->queue;
 
-    request->turn = 0;
+    request->sequence = 0;
     if (request->prev)
         request->prev->next = request->next;
     else

@@ -101,13 +101,13 @@ bool tern_op_rpc_mem_present(const struct tern_target_mem *mem, const struct ter
 
 /* Serve a put or get. */
 static tern_status serve_transfer(const struct tern_target_mem *mem, const unsigned char *request, size_t len,
-                                  unsigned char *response, size_t room, size_t *response_len)
+                                  unsigned char *response, size_t capacity, size_t *response_len)
 {
     struct tern_layout_memory  memory = { mem->base, mem->size };
     struct tern_op_rpc_request r;
     bool                       done;
 
-    if (!tern_op_rpc_decode(request, len, mem->size, &r) || (r.verb == WIRE_GET && r.len > room) ||
+    if (!tern_op_rpc_decode(request, len, mem->size, &r) || (r.verb == WIRE_GET && r.len > capacity) ||
         !tern_op_rpc_mem_present(mem, &r))
         return TERN_ERR_LINK;
     if (r.verb == WIRE_PUT) {
@@ -126,10 +126,10 @@ static tern_op_rpc_handler *const server[WIRE_VERBS] = {
 };
 
 tern_status tern_op_rpc_serve(const struct tern_target_mem *mem, const unsigned char *request, size_t len,
-                              unsigned char *response, size_t room, size_t *response_len)
+                              unsigned char *response, size_t capacity, size_t *response_len)
 {
     unsigned verb = len > 0 ? *(const volatile unsigned char *)request : WIRE_VERBS; /* read once: it may change */
 
     *response_len = 0;
-    return verb < WIRE_VERBS ? server[verb](mem, request, len, response, room, response_len) : TERN_ERR_LINK;
+    return verb < WIRE_VERBS ? server[verb](mem, request, len, response, capacity, response_len) : TERN_ERR_LINK;
 }

@@ -26,6 +26,6 @@ bool tern_op_rpc_mem_present(const struct tern_target_mem *mem, const struct ter
 /* Serve a request whose first byte is a certain verb. The contract is that of the slot of tern_link_up, which is
  * tern_op_rpc_serve. *response_len is 0 on entry. */
 typedef tern_status tern_op_rpc_handler(const struct tern_target_mem *mem, const unsigned char *request, size_t len,
-                                        unsigned char *response, size_t room, size_t *response_len);
+                                        unsigned char *response, size_t capacity, size_t *response_len);
 
 tern_op_rpc_handler tern_op_rpc_serve;

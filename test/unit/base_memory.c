@@ -87,10 +87,10 @@ static void group1(const char *group, uint64_t limit, uint64_t usage)
 
 static void leaves(uint64_t bytes, const char *who)
 {
-    struct tern_memory_room room = tern_base_memory_room(root);
+    struct tern_memory_limits limits = tern_base_memory_limits(root);
 
-    assert_int_equal(room.available, bytes);
-    assert_string_equal(room.limit, who);
+    assert_int_equal(limits.available, bytes);
+    assert_string_equal(limits.limit, who);
 }
 
 #define MEMINFO "MemTotal:       16384000 kB\nMemFree:   1 kB\nMemAvailable:    2048000 kB\nBuffers: 7 kB\n"
@@ -231,11 +231,11 @@ static void huge_pages(void **state)
 
 static void the_real_one(void **state)
 {
-    struct tern_memory_room room = tern_base_memory_room("");
+    struct tern_memory_limits limits = tern_base_memory_limits("");
 
     (void)state;
-    assert_true(room.available > MIB && room.available < UINT64_MAX);
-    assert_true(strlen(room.limit) > 0 && room.error == 0);
+    assert_true(limits.available > MIB && limits.available < UINT64_MAX);
+    assert_true(strlen(limits.limit) > 0 && limits.error == 0);
 }
 
 #define IN_A_ROOT(test) cmocka_unit_test_setup_teardown(test, root_make, root_remove)

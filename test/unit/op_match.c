@@ -117,7 +117,7 @@ static void step_request(struct model *m, uint32_t classes, unsigned spread)
                                              r->name.class) ||
                     tern_op_match_bind(&m->match, &r->real.request, r->name));
         r->bound = true;
-    } else if (r->real.request.turn > 0) {
+    } else if (r->real.request.sequence > 0) {
         tern_op_match_withdraw(&m->match, &r->real.request);
         model_withdraw(m, r);
     } else if (below(4) == 0) {
@@ -190,7 +190,7 @@ static void run_program(uint32_t classes, unsigned spread, unsigned requests_of_
         assert_int_equal(m->match.kept, m->keeps);
     }
     for (unsigned i = 0; i < REQUESTS; i++) {
-        if (m->request[i].real.request.turn > 0)
+        if (m->request[i].real.request.sequence > 0)
             tern_op_match_withdraw(&m->match, &m->request[i].real.request);
         if (m->request[i].bound)
             tern_op_match_unbind(&m->match, &m->request[i].real.request);

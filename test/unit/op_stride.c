@@ -139,8 +139,8 @@ static void compare(const struct input *in)
     if (verdict == TERN_STRIDE_FINE)
         walk_result(&s, 0, s.remote, s.local, &got);
     if (verdict != TERN_STRIDE_FINE || memcmp(&want, &got, sizeof(want)) != 0 || s.total != want.bytes ||
-        s.far_reach.before != (uint64_t)-want.far_low || s.far_reach.behind != (uint64_t)want.far_high ||
-        s.near_reach.before != (uint64_t)-want.near_low || s.near_reach.behind != (uint64_t)want.near_high ||
+        s.remote_reach.before != (uint64_t)-want.far_low || s.remote_reach.behind != (uint64_t)want.far_high ||
+        s.local_reach.before != (uint64_t)-want.near_low || s.local_reach.behind != (uint64_t)want.near_high ||
         !is_settled(&s)) {
         print_input(in);
         print_message("became run %llu, from %lld and %lld\n", (unsigned long long)s.run, (long long)s.remote,
@@ -410,7 +410,8 @@ static void large_is_not_too_large(void **state)
 
     (void)state;
     assert_int_equal(make(&in, &s), TERN_STRIDE_FINE);
-    assert_true(s.far_reach.before == (uint64_t)INT64_MAX / 2 && s.far_reach.behind == (uint64_t)INT64_MAX / 2 + 1);
+    assert_true(s.remote_reach.before == (uint64_t)INT64_MAX / 2 &&
+                s.remote_reach.behind == (uint64_t)INT64_MAX / 2 + 1);
     in = (struct input){ .dims = 1,
                          .element = (uint64_t)1 << 40,
                          .count = { 1 << 22 },

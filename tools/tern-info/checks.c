@@ -182,24 +182,24 @@ static void check_shared_memory(struct doctor_list *list, const struct info_kern
 
 static void check_memory(struct doctor_list *list, int ranks)
 {
-    struct tern_memory_room room = tern_base_memory_room("");
-    uint64_t                wanted = tern_opt.memory_keep + (uint64_t)ranks * RANK_MEMORY;
+    struct tern_memory_limits limits = tern_base_memory_limits("");
+    uint64_t                  wanted = tern_opt.memory_keep + (uint64_t)ranks * RANK_MEMORY;
 
-    if (room.available == UINT64_MAX)
+    if (limits.available == UINT64_MAX)
         doctor_find(list, 0, DOCTOR_NOTE, "memory", "Mount /proc.", "The available memory is unknown.");
-    else if (room.available < tern_opt.memory_keep)
+    else if (limits.available < tern_opt.memory_keep)
         doctor_find(list, 0, DOCTOR_FAULT, "memory", "End other programs, raise the limit, or lower TERN_MEMORY_KEEP.",
                     "%" PRIu64 " MiB are available (limited by %s), and TERN_MEMORY_KEEP leaves %" PRIu64
                     " MiB free: no region can be allocated.",
-                    room.available >> 20, room.limit, tern_opt.memory_keep >> 20);
-    else if (room.available < wanted)
+                    limits.available >> 20, limits.limit, tern_opt.memory_keep >> 20);
+    else if (limits.available < wanted)
         doctor_find(list, 0, DOCTOR_NOTE, "memory", "Start fewer ranks, or raise the limit.",
                     "%" PRIu64 " MiB are available (limited by %s), and the buffers of %d ranks may need %" PRIu64
                     " MiB.",
-                    room.available >> 20, room.limit, ranks, wanted >> 20);
+                    limits.available >> 20, limits.limit, ranks, wanted >> 20);
     else
         doctor_find(list, 0, DOCTOR_OK, "memory", "", "%" PRIu64 " MiB are available, limited by %s.",
-                    room.available >> 20, room.limit);
+                    limits.available >> 20, limits.limit);
 }
 
 /* ---- the kernel ---- */

@@ -103,7 +103,7 @@ void info_huge(void)
 
 void info_memory(void)
 {
-    struct tern_memory_room room = tern_base_memory_room("");
+    struct tern_memory_limits room = tern_base_memory_limits("");
 
     info_section("memory", "Memory");
     if (room.available == UINT64_MAX)

@@ -66,8 +66,8 @@ static void tell_waits(const struct info_kernel *kernel)
 
 static void tell_memory(const struct info_kernel *kernel)
 {
-    struct tern_memory_room room = tern_base_memory_room("");
-    char                    remark[300];
+    struct tern_memory_limits room = tern_base_memory_limits("");
+    char                      remark[300];
 
     tell(&(struct promise){ "Nothing is left behind, even after SIGKILL.",
                             "memory files without a name (memfd), which end with the last process that uses them",

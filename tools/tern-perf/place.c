@@ -21,8 +21,8 @@
 /* Allocate page-aligned private memory. The caller stores the address in p for perf_place_close. */
 static unsigned char *private_memory(const struct perf *p, size_t bytes)
 {
-    struct tern_memory_room room = tern_base_memory_room("");
-    void                   *memory = MAP_FAILED;
+    struct tern_memory_limits room = tern_base_memory_limits("");
+    void                     *memory = MAP_FAILED;
 
     if (bytes <= room.available / (uint64_t)p->ranks) /* every other rank needs the same amount */
         memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

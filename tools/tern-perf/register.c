@@ -221,9 +221,9 @@ static bool measure(const struct perf_options *o, enum pair pair)
 /* Measure one size and number of threads, unless the machine has too little memory. */
 static bool measure_both(const struct perf_options *o)
 {
-    struct tern_memory_room room = tern_base_memory_room("");
-    size_t                  bytes = bench.size * bench.threads;
-    bool                    ok;
+    struct tern_memory_limits room = tern_base_memory_limits("");
+    size_t                    bytes = bench.size * bench.threads;
+    bool                      ok;
 
     if (bytes > room.available / 2) {
         if (!o->quiet)

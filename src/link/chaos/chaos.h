@@ -103,7 +103,7 @@ struct chaos_inbox {
 struct chaos_link {
     const struct tern_link_ops *ops;    /* operation table of the wrapped link */
     struct tern_link           *behind; /* the wrapped link; the core knows the chaos link by this pointer, too */
-    unsigned                    place;  /* index in the registry */
+    unsigned                    index;  /* index in the registry */
     const struct tern_chaos    *chaos;
     const struct tern_boot     *boot;
     const struct tern_link_up  *up;

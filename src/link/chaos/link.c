@@ -49,7 +49,7 @@ void tern_chaos_operation(const struct chaos_link *link)
 
 void tern_chaos_stream(const struct chaos_link *link, struct chaos_stream *stream, enum chaos_use use, uint64_t number)
 {
-    tern_chaos_stream_begin(stream, link->chaos, link->boot->rank, use, number * TERN_LINKS_MAX + link->place);
+    tern_chaos_stream_begin(stream, link->chaos, link->boot->rank, use, number * TERN_LINKS_MAX + link->index);
 }
 
 static void chaos_close(struct tern_link *behind)
@@ -75,7 +75,7 @@ static tern_status chaos_open(struct wrapped *wrap, const struct tern_boot *boot
     if (!link)
         return tern_base_fail(TERN_ERR_NOMEM, "chaos: no memory for %zu bytes", sizeof(*link));
     link->ops = wrap->behind;
-    link->place = (unsigned)(wrap - wrapped);
+    link->index = (unsigned)(wrap - wrapped);
     link->chaos = &wrap->chaos;
     link->boot = boot;
     link->up = up;

@@ -397,13 +397,13 @@ tern_status tern_net_msg_short(struct tern_link *link, int peer, unsigned channe
 void tern_net_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
     tern_base_order_before_peers(); /* for the thread that serves a peer which this message causes to act */
-    tern_base_ring_publish(&msg->place, msg->data ? NET_WIRE_HEAD + len : 0);
+    tern_base_ring_publish(&msg->claim, msg->data ? NET_WIRE_HEAD + len : 0);
     kick(tern_net(link), msg->peer);
 }
 
 void tern_net_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
 {
-    tern_base_ring_skip(&msg->place);
+    tern_base_ring_skip(&msg->claim);
     kick(tern_net(link), msg->peer);
 }
 

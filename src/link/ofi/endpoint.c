@@ -22,12 +22,12 @@
 /* The address record that a rank publishes. All fields have a fixed width; the reader checks them. */
 struct address {
     uint32_t      layout;
-    uint32_t      format; /* FI_SOCKADDR_IN, ... */
-    uint32_t      len;    /* length of name */
-    uint32_t      wire;   /* NET_WIRE_LAYOUT */
-    uint32_t      ring;   /* size of a message ring, in bytes */
-    uint32_t      room;   /* size of an RPC buffer, in bytes */
-    uint32_t      notes;  /* cells of a notification queue */
+    uint32_t      format;       /* FI_SOCKADDR_IN, ... */
+    uint32_t      len;          /* length of name */
+    uint32_t      wire;         /* NET_WIRE_LAYOUT */
+    uint32_t      ring;         /* size of a message ring, in bytes */
+    uint32_t      rpc_bytes;    /* size of an RPC buffer, in bytes */
+    uint32_t      notify_cells; /* cells of a notification queue */
     char          provider[32];
     unsigned char name[192];
 };
@@ -143,8 +143,8 @@ tern_status tern_ofi_publish(struct ofi_link *ofi)
     mine.len = (uint32_t)len;
     mine.wire = NET_WIRE_LAYOUT;
     mine.ring = (uint32_t)ofi->net.msg.ring_bytes[TERN_CHANNEL_REQUEST];
-    mine.notes = ofi->net.msg.shape[TERN_CHANNEL_NOTIFY].cells;
-    mine.room = (uint32_t)ofi->net.rpc.buf_bytes;
+    mine.notify_cells = ofi->net.msg.shape[TERN_CHANNEL_NOTIFY].cells;
+    mine.rpc_bytes = (uint32_t)ofi->net.rpc.buf_bytes;
     strncpy(mine.provider, ofi->endpoint.info->fabric_attr->prov_name, sizeof(mine.provider) - 1);
     return tern_boot_publish_address(ofi->net.boot, TERN_LINK_OFI, &mine, offsetof(struct address, name) + len);
 }
@@ -246,7 +246,8 @@ static tern_status address_check(const struct ofi_link *ofi, const struct addres
                               "them alike",
                               rank, its->provider, provider);
     if (known && (its->wire != NET_WIRE_LAYOUT || its->ring != ofi->net.msg.ring_bytes[TERN_CHANNEL_REQUEST] ||
-                  its->room != ofi->net.rpc.buf_bytes || its->notes != ofi->net.msg.shape[TERN_CHANNEL_NOTIFY].cells))
+                  its->rpc_bytes != ofi->net.rpc.buf_bytes ||
+                  its->notify_cells != ofi->net.msg.shape[TERN_CHANNEL_NOTIFY].cells))
         return tern_base_fail(
             TERN_ERR_LINK,
             "rank %d has another version of Tern, or another TERN_AM_QUEUE, TERN_NOTIFY_QUEUE or TERN_OFI_ROOM; all "

@@ -9,7 +9,7 @@ struct self_group {
     struct tern_link_group base;
     uint64_t               object;
     uint32_t               proposal;
-    _Alignas(uint64_t) unsigned char note[TERN_LINK_CONTRIBUTION];
+    _Alignas(uint64_t) unsigned char contribution[TERN_LINK_CONTRIBUTION];
 };
 
 static tern_status self_group_open(struct tern_link *link, const struct tern_link_group *as,
@@ -76,13 +76,13 @@ static bool self_regrouped(const struct tern_link_group *group, uint32_t member,
 
 static void self_contribute(struct tern_link_group *group, const void *data, size_t len)
 {
-    memcpy(((struct self_group *)group)->note, data, len);
+    memcpy(((struct self_group *)group)->contribution, data, len);
 }
 
 static const void *self_contribution(const struct tern_link_group *group, uint32_t member)
 {
     (void)member;
-    return ((const struct self_group *)group)->note;
+    return ((const struct self_group *)group)->contribution;
 }
 
 static enum tern_member_doing self_doing(const struct tern_link_group *group, uint32_t member, uint64_t *what)

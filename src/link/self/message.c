@@ -107,13 +107,13 @@ static tern_status self_msg_open(struct tern_link *link, struct tern_link_msg *m
 
 static void self_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
-    tern_base_ring_publish(&msg->place, len);
+    tern_base_ring_publish(&msg->claim, len);
     ring_own(link);
 }
 
 static void self_msg_drop(struct tern_link *link, const struct tern_link_msg *msg)
 {
-    tern_base_ring_skip(&msg->place);
+    tern_base_ring_skip(&msg->claim);
     ring_own(link);
 }
 

@@ -221,7 +221,7 @@ static void shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg
     if (msg->channel == TERN_CHANNEL_NOTIFY)
         tern_base_nq_publish(&msg->cell, 0);
     else
-        tern_base_ring_publish(&msg->place, len);
+        tern_base_ring_publish(&msg->claim, len);
     tern_link_ring(tern_shm_slot(tern_shm(link), msg->peer));
 }
 
@@ -230,7 +230,7 @@ static void shm_msg_drop(struct tern_link *link, const struct tern_link_msg *msg
     if (msg->channel == TERN_CHANNEL_NOTIFY)
         tern_base_nq_publish(&msg->cell, TERN_NQ_SKIP);
     else
-        tern_base_ring_skip(&msg->place);
+        tern_base_ring_skip(&msg->claim);
     tern_link_ring(tern_shm_slot(tern_shm(link), msg->peer)); /* the peer can read the messages behind this one now */
 }
 

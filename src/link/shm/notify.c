@@ -212,20 +212,20 @@ static __attribute__((noinline)) tern_status map_overflow(struct shm_notify_rx *
 static inline enum tern_link_delivered deliver_one(struct shm_link *shm, struct shm_notify_rx *rx,
                                                    const unsigned char *head, unsigned kind)
 {
-    enum tern_nq_claim_state turn;
+    enum tern_nq_claim_state claim;
     enum tern_link_delivered delivered;
 
     if (TERN_UNLIKELY(kind & TERN_NQ_SKIP))
         return TERN_LINK_TAKEN;
-    turn = tern_base_nq_claim_payload(&rx->queue, kind);
+    claim = tern_base_nq_claim_payload(&rx->queue, kind);
     /* BUSY: the sender is copying the payload itself. If the sender died while copying, nobody else completes the
      * copy, so the receiver copies the payload. */
-    if (TERN_UNLIKELY(turn == TERN_NQ_BUSY) && !tern_boot_gone(shm->boot, rx->from)) {
+    if (TERN_UNLIKELY(claim == TERN_NQ_BUSY) && !tern_boot_gone(shm->boot, rx->from)) {
         rx->watch.lasts = false; /* the sender rings the bell when the payload is in place */
         return TERN_LINK_REFUSED;
     }
-    delivered = shm->up->notify(rx->from, head, turn == TERN_NQ_COPY || turn == TERN_NQ_BUSY);
-    if (TERN_UNLIKELY(delivered == TERN_LINK_REFUSED && turn == TERN_NQ_COPY))
+    delivered = shm->up->notify(rx->from, head, claim == TERN_NQ_COPY || claim == TERN_NQ_BUSY);
+    if (TERN_UNLIKELY(delivered == TERN_LINK_REFUSED && claim == TERN_NQ_COPY))
         tern_base_nq_unclaim_payload(&rx->queue);
     return delivered;
 }
@@ -281,15 +281,15 @@ static bool expect(struct tern_link_watch *watch, struct tern_link_expected *exp
     const volatile uint64_t   *word = (const volatile uint64_t *)(const volatile void *)cell->head;
     const uint64_t             region = expected->region, care = expected->mask;
     const uint32_t             len = expected->len;
-    const uint64_t             turn = tern_base_nq_stamp(cells->row[TERN_NQ_PRIMARY].next, 0);
-    const uint64_t             usual_stamp = turn | tern_base_nq_stamp(0, len > 0 ? TERN_NQ_INLINE : 0);
+    const uint64_t             position = tern_base_nq_stamp(cells->row[TERN_NQ_PRIMARY].next, 0);
+    const uint64_t             usual_stamp = position | tern_base_nq_stamp(0, len > 0 ? TERN_NQ_INLINE : 0);
     uint64_t                   first, third, stamp;
 
     if (TERN_UNLIKELY(rx->from != expected->from || cells->at != TERN_NQ_PRIMARY))
         return false;
     watch_at(rx, 1);
     /* acquire: the message after its stamp. Pairs with the release stores of the producer. */
-    while (tern_base_nq_stamp_position(stamp = atomic_load_explicit(&cell->stamp, memory_order_acquire)) != turn &&
+    while (tern_base_nq_stamp_position(stamp = atomic_load_explicit(&cell->stamp, memory_order_acquire)) != position &&
            --polls > 0)
         tern_base_relax(); /* a reader that polls without a pause takes the cache line from the writer */
     first = word[0];

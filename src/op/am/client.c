@@ -14,15 +14,15 @@
 #include "core/message.h"
 #include "core/wait.h"
 
-/* A name consists of a place in the table (the lower bits) and the number of its use, which is never 0. */
-#define PLACE_BITS 10
-#define USES ((1u << (24 - PLACE_BITS)) - 1)
-_Static_assert(TERN_AM_CLIENTS == 1u << PLACE_BITS, "a place fits into a name");
+/* A name consists of a slot in the table (the lower bits) and the number of its use, which is never 0. */
+#define SLOT_BITS 10
+#define USES ((1u << (24 - SLOT_BITS)) - 1)
+_Static_assert(TERN_AM_CLIENTS == 1u << SLOT_BITS, "a slot fits into a name");
 
 static struct {
     pthread_mutex_t                lock; /* guards used and uses */
     bool                           used[TERN_AM_CLIENTS];
-    uint16_t                       uses[TERN_AM_CLIENTS]; /* number of the last use of each place, modulo USES */
+    uint16_t                       uses[TERN_AM_CLIENTS]; /* number of the last use of each slot, modulo USES */
     /* NULL: no client that can receive messages. Read by the thread that delivers */
     struct tern_am_client *_Atomic client[TERN_AM_CLIENTS];
 } table = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -34,18 +34,18 @@ static struct tern_retired freed = TERN_RETIRED_INIT(freed); /* clients */
 /* Give the client a name at this rank. */
 static tern_status name_take(struct tern_am_client *client)
 {
-    unsigned place = 0;
+    unsigned slot = 0;
 
     pthread_mutex_lock(&table.lock);
-    while (place < TERN_AM_CLIENTS && table.used[place])
-        place++;
-    if (place < TERN_AM_CLIENTS) {
-        table.used[place] = true;
-        table.uses[place] = (uint16_t)(table.uses[place] % USES + 1);
-        client->name_here = (uint32_t)table.uses[place] << PLACE_BITS | place;
+    while (slot < TERN_AM_CLIENTS && table.used[slot])
+        slot++;
+    if (slot < TERN_AM_CLIENTS) {
+        table.used[slot] = true;
+        table.uses[slot] = (uint16_t)(table.uses[slot] % USES + 1);
+        client->name_here = (uint32_t)table.uses[slot] << SLOT_BITS | slot;
     }
     pthread_mutex_unlock(&table.lock);
-    if (place < TERN_AM_CLIENTS)
+    if (slot < TERN_AM_CLIENTS)
         return TERN_OK;
     return tern_base_fail(TERN_ERR_NOMEM, "the process has %d clients already; free some of them first",
                           TERN_AM_CLIENTS);
@@ -53,14 +53,14 @@ static tern_status name_take(struct tern_am_client *client)
 
 static void name_give_back(struct tern_am_client *client)
 {
-    unsigned place = client->name_here % TERN_AM_CLIENTS;
+    unsigned slot = client->name_here % TERN_AM_CLIENTS;
 
     if (client->name_here == 0)
         return;
-    atomic_store(&table.client[place], NULL);
+    atomic_store(&table.client[slot], NULL);
     tern_core_message_pause(); /* another thread may be handling a message of the client */
     pthread_mutex_lock(&table.lock);
-    table.used[place] = false;
+    table.used[slot] = false;
     pthread_mutex_unlock(&table.lock);
     client->name_here = 0;
 }
@@ -401,8 +401,8 @@ tern_status tern_op_am_client_free(struct tern_am_client *client)
 
 void tern_op_am_clients_close(void)
 {
-    for (unsigned place = 0; place < TERN_AM_CLIENTS; place++) {
-        struct tern_am_client *client = atomic_load(&table.client[place]);
+    for (unsigned slot = 0; slot < TERN_AM_CLIENTS; slot++) {
+        struct tern_am_client *client = atomic_load(&table.client[slot]);
 
         if (client)
             client_end(client, client->by_helper);

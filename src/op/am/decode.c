@@ -29,7 +29,7 @@ static unsigned most_args(unsigned handler)
 }
 
 /* Make the arguments contiguous; those that do not fit into the head are in the data. */
-static bool read_args(const struct tern_am_arrival *a, unsigned nargs, uint32_t *room, tern_am_event *event)
+static bool read_args(const struct tern_am_arrival *a, unsigned nargs, uint32_t *space, tern_am_event *event)
 {
     const unsigned char *args = a->head + sizeof(struct wire_am);
     size_t               spilt = nargs > WIRE_ARGS ? (nargs - WIRE_ARGS) * sizeof(uint32_t) : 0;
@@ -40,9 +40,9 @@ static bool read_args(const struct tern_am_arrival *a, unsigned nargs, uint32_t 
         return true;
     if (nargs > most_args(wire_handler(a->first)) || spilt > a->len)
         return false;
-    memcpy(room, args, WIRE_ARGS * sizeof(uint32_t));
-    memcpy(room + WIRE_ARGS, a->data, spilt);
-    event->args = room;
+    memcpy(space, args, WIRE_ARGS * sizeof(uint32_t));
+    memcpy(space + WIRE_ARGS, a->data, spilt);
+    event->args = space;
     return true;
 }
 

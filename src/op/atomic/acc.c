@@ -239,7 +239,7 @@ static bool decode(const struct tern_target_mem *target, const unsigned char *by
 }
 
 tern_status tern_op_acc_rpc(const struct tern_target_mem *target, const unsigned char *request, size_t len,
-                            unsigned char *response, size_t room, size_t *response_len)
+                            unsigned char *response, size_t capacity, size_t *response_len)
 {
     struct tern_acc_op         sum;
     struct tern_op_rpc_request r;
@@ -248,7 +248,8 @@ tern_status tern_op_acc_rpc(const struct tern_target_mem *target, const unsigned
     uint64_t                   mode;
     bool                       done;
 
-    if (!decode(target, request, len, &sum, &r) || (sum.fetch && r.len > room) || !tern_op_rpc_mem_present(target, &r))
+    if (!decode(target, request, len, &sum, &r) || (sum.fetch && r.len > capacity) ||
+        !tern_op_rpc_mem_present(target, &r))
         return TERN_ERR_LINK;
     from = (unsigned char *)(uintptr_t)r.payload; /* only written if it is the response */
     if (sum.fetch) {

@@ -54,7 +54,7 @@ static void take_response(struct tern_link_op *link, const unsigned char *bytes,
         memcpy(((struct tern_op *)link)->data, bytes, len);
 }
 
-static tern_status start_far(struct tern_op *op)
+static tern_status start_rpc(struct tern_op *op)
 {
     const struct tern_xfer         xfer = op->link.xfer;
     const struct tern_op_operands *k = &op->operands;
@@ -93,12 +93,12 @@ static tern_status start_direct(struct tern_op *op)
     return TERN_OK;
 }
 
-static const struct tern_op_kind direct_kind = { .start = start_direct }, far_kind = { .start = start_far },
+static const struct tern_op_kind direct_kind = { .start = start_direct }, rpc_kind = { .start = start_rpc },
                                  network_kind = { .start = start_network };
 
 static const struct tern_op_kind *kind_of(const struct tern_op_atomic *a)
 {
-    return a->network ? &network_kind : is_direct(a) ? &direct_kind : &far_kind;
+    return a->network ? &network_kind : is_direct(a) ? &direct_kind : &rpc_kind;
 }
 
 /* Store the operation in the object, whose data points to the result. */
@@ -215,7 +215,7 @@ static bool is_sound(const struct wire_atomic *w, const struct tern_target_mem *
 }
 
 tern_status tern_op_atomic_rpc(const struct tern_target_mem *target, const unsigned char *request, size_t len,
-                               unsigned char *response, size_t room, size_t *response_len)
+                               unsigned char *response, size_t capacity, size_t *response_len)
 {
     struct wire_atomic w;
     uint64_t           was, mode;
@@ -230,7 +230,7 @@ tern_status tern_op_atomic_rpc(const struct tern_target_mem *target, const unsig
     tern_base_float_leave(mode);
     if (w.op != TERN_ATOMIC_GET)
         tern_op_signal_wake(tern_job.boot.rank); /* the value may be a signal */
-    if (room < tern_op_exec_size((tern_type)w.type))
+    if (capacity < tern_op_exec_size((tern_type)w.type))
         return TERN_OK; /* the initiator does not want the old value */
     *response_len = tern_op_exec_size((tern_type)w.type);
     memcpy(response, &was, *response_len);

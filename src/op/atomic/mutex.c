@@ -43,7 +43,7 @@ static bool is_lost(unsigned rank)
 
 /* Send an empty message; its arrival makes the rank poll. If there is no space for the message, the rank is not
  * asleep for long, because it has other messages to read. */
-static void wake_far(int rank)
+static void wake_remote(int rank)
 {
     const struct core_wire word = { .whose = CORE_WIRE_OWN, .way = CORE_DIRECTION_WAKE, .mark = CORE_WIRE_MARK };
     uint64_t               first;
@@ -59,16 +59,16 @@ static void wake(unsigned rank)
     else if (to_wake)
         *to_wake = rank + 1;
     else
-        wake_far((int)rank);
+        wake_remote((int)rank);
 }
 
-static enum tern_qlock_state try_once(struct tern_qlock *turn, uint64_t name)
+static enum tern_qlock_state try_once(struct tern_qlock *lock, uint64_t name)
 {
     uint64_t word;
 
-    if (tern_base_qlock_try_acquire(turn, name))
+    if (tern_base_qlock_try_acquire(lock, name))
         return TERN_QLOCK_ACQUIRED;
-    word = atomic_load_explicit(&turn->word, memory_order_relaxed); /* relaxed: a snapshot */
+    word = atomic_load_explicit(&lock->word, memory_order_relaxed); /* relaxed: a snapshot */
     if ((word & TERN_QLOCK_ID_MASK) == name)
         return TERN_QLOCK_ALREADY_OWNER;
     return word != 0 && !(word & TERN_QLOCK_HANDED_OVER) && is_lost(tern_base_qlock_id_rank(word & TERN_QLOCK_ID_MASK))
@@ -76,20 +76,20 @@ static enum tern_qlock_state try_once(struct tern_qlock *turn, uint64_t name)
                : TERN_QLOCK_NOT_OWNER;
 }
 
-void tern_op_mutex_step(struct tern_qlock *turn, unsigned log, enum tern_mutex_step which, uint64_t name,
+void tern_op_mutex_step(struct tern_qlock *lock, unsigned log, enum tern_mutex_step which, uint64_t name,
                         struct wire_mutex_response *done)
 {
     const struct tern_qlock_env world = { log, is_lost, wake };
     uint64_t                    holder;
 
     switch (which) {
-    case TERN_MUTEX_ACQUIRE: done->state = tern_base_qlock_acquire(turn, &world, name, &done->ticket); break;
-    case TERN_MUTEX_POLL: done->state = tern_base_qlock_poll(turn, &world, name, done->ticket); break;
-    case TERN_MUTEX_ABANDON: done->state = tern_base_qlock_abandon(turn, &world, name, done->ticket); break;
-    case TERN_MUTEX_RELEASE: done->state = tern_base_qlock_release(turn, &world, name); break;
-    default: done->state = try_once(turn, name);
+    case TERN_MUTEX_ACQUIRE: done->state = tern_base_qlock_acquire(lock, &world, name, &done->ticket); break;
+    case TERN_MUTEX_POLL: done->state = tern_base_qlock_poll(lock, &world, name, done->ticket); break;
+    case TERN_MUTEX_ABANDON: done->state = tern_base_qlock_abandon(lock, &world, name, done->ticket); break;
+    case TERN_MUTEX_RELEASE: done->state = tern_base_qlock_release(lock, &world, name); break;
+    default: done->state = try_once(lock, name);
     }
-    holder = tern_base_qlock_holder(turn);
+    holder = tern_base_qlock_holder(lock);
     done->holder = holder != 0 ? tern_base_qlock_id_rank(holder) + 1 : 0;
 }
 
@@ -107,12 +107,12 @@ static bool is_sound(const struct wire_mutex *w, const struct tern_target_mem *m
 }
 
 tern_status tern_op_mutex_rpc(const struct tern_target_mem *mem, const unsigned char *request, size_t len,
-                              unsigned char *response, size_t room, size_t *response_len)
+                              unsigned char *response, size_t capacity, size_t *response_len)
 {
     struct wire_mutex          w;
     struct wire_mutex_response done = { 0, 0, 0, 0 };
 
-    if (len != sizeof(w) || room < sizeof(done))
+    if (len != sizeof(w) || capacity < sizeof(done))
         return TERN_ERR_LINK;
     tern_base_copy_once(&w, request, sizeof(w));
     if (!is_sound(&w, mem))
@@ -192,7 +192,7 @@ static tern_status step_rpc(const struct tern_op_mutex *m, enum tern_mutex_step 
     if (a.response.state >= TERN_QLOCK_STATES)
         return tern_base_fail(TERN_ERR_LINK, "%s: rank %d sent a malformed response", m->what, m->rank);
     if (a.response.wake > 0 && a.response.wake <= (uint32_t)tern_job.boot.ranks)
-        wake_far((int)a.response.wake - 1);
+        wake_remote((int)a.response.wake - 1);
     *done = a.response;
     return TERN_OK;
 }
@@ -257,7 +257,7 @@ static tern_status refuse(const struct locking *l)
 
 /* ---- waiting for a mutex that loads and stores reach ---- */
 
-static tern_status near_poll(void *arg)
+static tern_status memory_poll(void *arg)
 {
     struct locking *l = arg;
 
@@ -327,10 +327,10 @@ static tern_status wait_asking(struct locking *l, tern_deadline deadline)
 
 static tern_status wait_turn(struct locking *l, tern_deadline deadline)
 {
-    struct tern_wait near = { .poll = near_poll, .describe = lock_describe, .arg = l, .deadline = deadline };
+    struct tern_wait memory = { .poll = memory_poll, .describe = lock_describe, .arg = l, .deadline = deadline };
     tern_status      st = must_ask(l) ? wait_asking(l, deadline) : TERN_OK;
 
-    return st == TERN_OK && is_waiting(l) ? tern_core_wait(&near) : st;
+    return st == TERN_OK && is_waiting(l) ? tern_core_wait(&memory) : st;
 }
 
 /* Leave the queue. Returns TERN_OK if the mutex was handed over to this context in the meantime, otherwise `why`. */

@@ -59,7 +59,7 @@ enum tern_mutex_step {
 
 /* Execute a step on a mutex that loads and stores reach. The ticket in *done is set by ACQUIRE, and is input of POLL
  * and ABANDON; the other fields are results. */
-void tern_op_mutex_step(struct tern_qlock *turn, unsigned log, enum tern_mutex_step which, uint64_t name,
+void tern_op_mutex_step(struct tern_qlock *lock, unsigned log, enum tern_mutex_step which, uint64_t name,
                         struct wire_mutex_response *done);
 
 /* The RPC handler at the owner: WIRE_MUTEX. */

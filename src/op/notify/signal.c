@@ -130,11 +130,11 @@ static bool is_sound(const struct wire_signal *w, size_t data, const struct tern
 }
 
 tern_status tern_op_signal_rpc(const struct tern_target_mem *mem, const unsigned char *request, size_t len,
-                               unsigned char *response, size_t room, size_t *response_len)
+                               unsigned char *response, size_t capacity, size_t *response_len)
 {
     struct wire_signal w;
 
-    (void)response, (void)room, (void)response_len;
+    (void)response, (void)capacity, (void)response_len;
     if (len <= sizeof(w))
         return TERN_ERR_LINK;
     tern_base_copy_once(&w, request, sizeof(w));

@@ -18,9 +18,9 @@
 /* Iterates over the pieces of a shape. */
 struct walk {
     const struct tern_shape  *shape;
-    struct tern_shape_cursors marks; /* of lists */
-    uint64_t                  left;  /* bytes left */
-    uint64_t                  near, far;
+    struct tern_shape_cursors marks;                   /* of lists */
+    uint64_t                  left;                    /* bytes left */
+    uint64_t                  local, remote;           /* strided: address and offset of the next point */
     uint64_t                  index[TERN_STRIDE_DIMS]; /* strided: the next point */
 };
 
@@ -31,8 +31,8 @@ static void walk_begin(struct walk *w, const struct tern_shape *shape)
     w->left = shape->total;
     if (!shape->stride)
         return;
-    w->near = shape->local_first + (uint64_t)shape->stride->local;
-    w->far = shape->remote_first + (uint64_t)shape->stride->remote;
+    w->local = shape->local_first + (uint64_t)shape->stride->local;
+    w->remote = shape->remote_first + (uint64_t)shape->stride->remote;
     for (unsigned i = 0; i < shape->stride->dims; i++)
         w->index[i] = 0;
 }
@@ -43,13 +43,13 @@ static void step(struct walk *w)
     const struct tern_stride_dim *d = w->shape->stride->dim;
 
     for (unsigned i = 0; i < w->shape->stride->dims; i++, d++) {
-        w->near += (uint64_t)d->local;
-        w->far += (uint64_t)d->remote;
+        w->local += (uint64_t)d->local;
+        w->remote += (uint64_t)d->remote;
         if (++w->index[i] < d->count)
             return;
         w->index[i] = 0;
-        w->near -= (uint64_t)d->local * d->count;
-        w->far -= (uint64_t)d->remote * d->count;
+        w->local -= (uint64_t)d->local * d->count;
+        w->remote -= (uint64_t)d->remote * d->count;
     }
 }
 
@@ -60,7 +60,7 @@ static struct tern_link_iov walk_next(struct walk *w)
     if (!w->shape->stride) {
         piece = tern_op_shape_piece(w->shape, &w->marks, UINT64_MAX);
     } else {
-        piece = (struct tern_link_iov){ w->far, (void *)(uintptr_t)w->near, w->shape->stride->run };
+        piece = (struct tern_link_iov){ w->remote, (void *)(uintptr_t)w->local, w->shape->stride->run };
         step(w);
     }
     w->left -= piece.len;

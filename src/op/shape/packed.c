@@ -36,7 +36,7 @@ struct batch {
 };
 
 static void batch_strided(struct batch *batch, const struct tern_layout *remote, const struct tern_cursor *cursor,
-                          size_t room)
+                          size_t capacity)
 {
     uint64_t left = remote->total - cursor->at, fits;
 
@@ -46,7 +46,7 @@ static void batch_strided(struct batch *batch, const struct tern_layout *remote,
     batch->request.first = remote->first;
     batch->request.total = remote->total;
     batch->request.at = cursor->at;
-    fits = room - wire_payload_at(batch->list_bytes);
+    fits = capacity - wire_payload_at(batch->list_bytes);
     if (fits > remote->run) /* whole runs only */
         fits -= (cursor->at + fits) % remote->run;
     batch->request.len = left < fits ? left : fits;
@@ -54,13 +54,13 @@ static void batch_strided(struct batch *batch, const struct tern_layout *remote,
 
 /* Add as many entries as fit together with their data. */
 static void batch_listed(struct batch *batch, const struct tern_layout *remote, const struct tern_cursor *cursor,
-                         size_t room)
+                         size_t capacity)
 {
     size_t   each = remote->kind == TERN_LAYOUT_VECTOR ? sizeof(struct tern_layout_extent) : sizeof(tern_layout_offset);
     uint64_t len = 0, count = 0;
 
     batch->list = (const unsigned char *)remote->list + cursor->index * each;
-    while (cursor->index + count < remote->count && wire_payload_at((count + 1) * each) + len < room) {
+    while (cursor->index + count < remote->count && wire_payload_at((count + 1) * each) + len < capacity) {
         const struct tern_layout_extent *e = (const struct tern_layout_extent *)remote->list + cursor->index + count;
         uint64_t                         bytes = remote->kind == TERN_LAYOUT_VECTOR ? e->len : remote->run;
 
@@ -72,19 +72,19 @@ static void batch_listed(struct batch *batch, const struct tern_layout *remote, 
     batch->request.count = (uint32_t)count;
     batch->request.at = cursor->within;
     batch->request.len =
-        len < room - wire_payload_at(batch->list_bytes) ? len : room - wire_payload_at(batch->list_bytes);
+        len < capacity - wire_payload_at(batch->list_bytes) ? len : capacity - wire_payload_at(batch->list_bytes);
 }
 
-/* Describe as much of the remote layout, starting at the cursor, as fits into `room` bytes: the request, the list,
+/* Describe as much of the remote layout, starting at the cursor, as fits into `capacity` bytes: the request, the list,
  * and the data. */
 static void batch_fill(struct batch *batch, enum wire_verb verb, const struct tern_layout *remote,
-                       const struct tern_cursor *cursor, size_t room)
+                       const struct tern_cursor *cursor, size_t capacity)
 {
     *batch = (struct batch){ .request = { .verb = (uint8_t)verb, .kind = (uint8_t)remote->kind, .run = remote->run } };
     if (remote->kind == TERN_LAYOUT_STRIDED)
-        batch_strided(batch, remote, cursor, room);
+        batch_strided(batch, remote, cursor, capacity);
     else
-        batch_listed(batch, remote, cursor, room);
+        batch_listed(batch, remote, cursor, capacity);
 }
 
 /* Make offsets of the remote addresses in a list. */
@@ -135,14 +135,14 @@ static void unpack_response(struct tern_link_op *op, const unsigned char *bytes,
     tern_op_layout_unpack(&m->shape.local, &here, &cursor, len, bytes);
 }
 
-/* The space for a batch in an RPC buffer of `room` bytes. An accumulate needs space for its operation, and, if it
+/* The space for a batch in an RPC buffer of `capacity` bytes. An accumulate needs space for its operation, and, if it
  * fetches, as much space for the response as for the operands. */
-static size_t room_for(const struct tern_shape *shape, size_t room)
+static size_t capacity_for(const struct tern_shape *shape, size_t capacity)
 {
     if (!shape->accumulates)
-        return room;
-    room -= sizeof(struct wire_acc);
-    return shape->acc.fetch ? (room - WIRE_PAYLOAD) / 2 : room;
+        return capacity;
+    capacity -= sizeof(struct wire_acc);
+    return shape->acc.fetch ? (capacity - WIRE_PAYLOAD) / 2 : capacity;
 }
 
 static tern_status packed_start(struct tern_multi *m, struct tern_op *transfer, struct tern_shape_cursors *cursors)
@@ -159,7 +159,8 @@ static tern_status packed_start(struct tern_multi *m, struct tern_op *transfer, 
 
     if (st != TERN_OK)
         return st;
-    batch_fill(&batch, puts ? WIRE_PUT : WIRE_GET, &shape->remote, &cursors->remote, room_for(shape, op->rpc_bytes));
+    batch_fill(&batch, puts ? WIRE_PUT : WIRE_GET, &shape->remote, &cursors->remote,
+               capacity_for(shape, op->rpc_bytes));
     if (shape->accumulates) {
         memcpy(op->rpc_buf, &(struct wire_acc){ .verb = WIRE_ACC, .sum = shape->acc }, head);
         batch.request.len -= batch.request.len % tern_acc_op_bytes(shape->acc.type); /* do not split elements */

@@ -140,7 +140,7 @@ static inline bool way(int64_t stride, uint64_t count, uint64_t *bytes)
  * bytes. */
 static inline bool measure(struct tern_stride *s)
 {
-    uint64_t far = s->run, near = s->run, before = 0, f, n;
+    uint64_t remote = s->run, local = s->run, before = 0, f, n;
 
     s->total = s->run;
     for (unsigned i = 0; i < s->dims; i++) {
@@ -149,16 +149,16 @@ static inline bool measure(struct tern_stride *s)
         if (!way(d->remote, d->count, &f) || !way(d->local, d->count, &n) ||
             __builtin_mul_overflow(s->total, d->count, &s->total))
             return false;
-        far += f;
-        near += n;
+        remote += f;
+        local += n;
         before += d->local < 0 ? n : 0;
-        if (far >= LIMIT || near >= LIMIT)
+        if (remote >= LIMIT || local >= LIMIT)
             return false;
     }
-    s->far_reach.before = -(uint64_t)s->remote; /* remote strides are not negative any more */
-    s->near_reach.before = before - (uint64_t)s->local;
-    s->far_reach.behind = far - s->far_reach.before;
-    s->near_reach.behind = near - s->near_reach.before;
+    s->remote_reach.before = -(uint64_t)s->remote; /* remote strides are not negative any more */
+    s->local_reach.before = before - (uint64_t)s->local;
+    s->remote_reach.behind = remote - s->remote_reach.before;
+    s->local_reach.behind = local - s->local_reach.before;
     return s->total - 1 < LIMIT - 1;
 }
 

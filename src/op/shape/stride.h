@@ -44,7 +44,7 @@ struct tern_stride {
     uint64_t                 total;         /* bytes */
     uint64_t                 run;           /* contiguous bytes, on both sides */
     int64_t                  remote, local; /* start of the first run, relative to the first point of the input */
-    struct tern_stride_reach far_reach, near_reach;
+    struct tern_stride_reach remote_reach, local_reach;
     unsigned                 dims;
     struct tern_stride_dim   dim[TERN_STRIDE_DIMS]; /* [dims] */
 };

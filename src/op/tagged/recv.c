@@ -28,7 +28,7 @@ void tern_op_tagged_unpost(struct tern_request *request)
 {
     if (!request->bound)
         return;
-    if (request->match.request.turn != 0)
+    if (request->match.request.sequence != 0)
         tern_op_match_withdraw(&tern_op_tagged_match, &request->match.request);
     tern_op_match_unbind(&tern_op_tagged_match, &request->match.request);
     request->bound = false;
@@ -53,7 +53,7 @@ static bool deliver(struct tern_request *request, const struct tern_tagged_arriv
 
     if (arrived->id != 0 && !(op = tern_op_tagged_op_new(request, false)))
         return false;
-    if (request->match.request.turn != 0)
+    if (request->match.request.sequence != 0)
         withdraw(request);
     else if (!request->persistent)
         tern_op_tagged_unpost(request);

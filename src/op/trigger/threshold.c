@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#define FIRST_ROOM 16
+#define FIRST_CAPACITY 16
 
 static bool is_before(const struct tern_threshold *a, const struct tern_threshold *b)
 {
@@ -39,14 +39,14 @@ static void sink(struct tern_threshold_queue *heap, size_t at, struct tern_thres
 
 static bool heap_add(struct tern_threshold_queue *heap, struct tern_threshold *armed)
 {
-    if (heap->count == heap->room) {
-        size_t                  room = heap->room > 0 ? 2 * heap->room : FIRST_ROOM;
-        struct tern_threshold **entry = realloc(heap->entry, room * sizeof(struct tern_threshold *));
+    if (heap->count == heap->capacity) {
+        size_t                  capacity = heap->capacity > 0 ? 2 * heap->capacity : FIRST_CAPACITY;
+        struct tern_threshold **entry = realloc(heap->entry, capacity * sizeof(struct tern_threshold *));
 
         if (!entry)
             return false;
         heap->entry = entry;
-        heap->room = room;
+        heap->capacity = capacity;
     }
     rise(heap, heap->count++, armed);
     return true;

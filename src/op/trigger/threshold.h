@@ -22,7 +22,7 @@ struct tern_threshold {
 struct tern_threshold_queue {
     struct tern_threshold  *first, *last; /* the FIFO list */
     struct tern_threshold **entry;        /* the heap */
-    size_t                  count, room;
+    size_t                  count, capacity;
     uint64_t                came;
 };
 
