@@ -52,12 +52,7 @@ static inline tern_status check_handler(unsigned handler, const uint32_t *args, 
 {
     if (TERN_UNLIKELY(!tern_op_am_known(handler)))
         return tern_base_fail(TERN_ERR_ARG, "%s: handler %u is not registered", what, handler);
-    if (TERN_UNLIKELY(nargs > TERN_AM_ARGS))
-        return tern_base_fail(TERN_ERR_ARG, "%s: nargs is %u; a message has at most %d arguments", what, nargs,
-                              TERN_AM_ARGS);
-    if (TERN_UNLIKELY(nargs > 0 && !args))
-        return tern_base_fail(TERN_ERR_ARG, "%s: args is NULL, but nargs is %u", what, nargs);
-    return TERN_OK;
+    return tern_api_am_args(args, nargs, what);
 }
 
 /* Check the length of a payload that the message must carry, because the transfer would need the target's help and the

@@ -11,6 +11,17 @@ static inline struct tern_op_am_reservation *tern_api_am_reservation(tern_am_pre
     return (struct tern_op_am_reservation *)(void *)prepared->reserved;
 }
 
+/* Check the arguments of a message. */
+static inline tern_status tern_api_am_args(const uint32_t *args, unsigned nargs, const char *what)
+{
+    if (TERN_UNLIKELY(nargs > TERN_AM_ARGS))
+        return tern_base_fail(TERN_ERR_ARG, "%s: nargs is %u; a message has at most %d arguments", what, nargs,
+                              TERN_AM_ARGS);
+    if (TERN_UNLIKELY(nargs > 0 && !args))
+        return tern_base_fail(TERN_ERR_ARG, "%s: args is NULL, but nargs is %u", what, nargs);
+    return TERN_OK;
+}
+
 /* Check what every request needs, and find the rank in the job. */
 tern_status tern_api_am_peer(const tern_ctx *ctx, int rank, const char *what, int *peer);
 

@@ -94,12 +94,7 @@ static tern_status check_handler(const tern_am_client *client, unsigned handler,
     if (TERN_UNLIKELY(!tern_op_am_client_knows(client, handler)))
         return tern_base_fail(TERN_ERR_ARG, "%s: handler %u of client \"%s\" is not registered", what, handler,
                               client->text);
-    if (TERN_UNLIKELY(nargs > TERN_AM_ARGS))
-        return tern_base_fail(TERN_ERR_ARG, "%s: nargs is %u; a message has at most %d arguments", what, nargs,
-                              TERN_AM_ARGS);
-    if (TERN_UNLIKELY(nargs > 0 && !args))
-        return tern_base_fail(TERN_ERR_ARG, "%s: args is NULL, but nargs is %u", what, nargs);
-    return TERN_OK;
+    return tern_api_am_args(args, nargs, what);
 }
 
 /* Check what every request of a client needs, and find the rank in the job. */

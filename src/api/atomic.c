@@ -72,13 +72,9 @@ tern_status tern_atomic_domain_create(tern_ctx *ctx, tern_type type, uint32_t op
         return use.status;
 
     const struct tern_atomic_domain asked = { .type = type, .ops = ops, .flags = flags };
-    tern_status                     st = tern_core_ctx_check(ctx, "tern_atomic_domain_create");
+    tern_status                     st = tern_api_claim(ctx, out, "tern_atomic_domain_create");
 
     if (st < 0)
-        return st;
-    if (!out)
-        return tern_api_null("tern_atomic_domain_create", "out");
-    if ((st = tern_core_team_claim(ctx->team, ctx, "tern_atomic_domain_create")) < 0)
         return st;
     st = tern_core_domain_create(ctx, &asked, check_create(type, ops, flags), out);
     tern_core_team_release(ctx->team);

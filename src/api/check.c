@@ -87,6 +87,15 @@ tern_status tern_api_outside(const struct tern_link_part *part, int rank, uint64
                           (unsigned long long)tern_link_part_size(part), rank);
 }
 
+tern_status tern_api_claim(tern_ctx *ctx, const void *out, const char *what)
+{
+    tern_status st = tern_core_ctx_check(ctx, what);
+
+    if (st < 0)
+        return st;
+    return out ? tern_core_team_claim(ctx->team, ctx, what) : tern_api_null(what, "out");
+}
+
 tern_status tern_api_alive(const tern_ctx *ctx, int rank, const char *what)
 {
     tern_core_job_check_deaths();

@@ -58,6 +58,10 @@ struct tern_api_location {
 tern_status tern_api_locate(const tern_ctx *ctx, const tern_region *region, int rank, const char *what,
                             struct tern_api_location *location) __attribute__((cold));
 
+/* The checks with which a collective call that creates an object begins: ctx can be used, and out is not NULL. They end
+ * by claiming the team of the context. */
+tern_status tern_api_claim(tern_ctx *ctx, const void *out, const char *what);
+
 /* Check that the rank, which must be valid, is alive. */
 tern_status tern_api_alive(const tern_ctx *ctx, int rank, const char *what);
 

@@ -89,13 +89,9 @@ tern_status tern_mutex_create(tern_ctx *ctx, uint64_t count, tern_mutexes **out)
     if (use.status < 0)
         return use.status;
 
-    tern_status st = tern_core_ctx_check(ctx, "tern_mutex_create");
+    tern_status st = tern_api_claim(ctx, out, "tern_mutex_create");
 
     if (st < 0)
-        return st;
-    if (!out)
-        return tern_api_null("tern_mutex_create", "out");
-    if ((st = tern_core_team_claim(ctx->team, ctx, "tern_mutex_create")) < 0)
         return st;
     st = create(ctx, count, out);
     tern_core_team_release(ctx->team);

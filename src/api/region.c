@@ -34,18 +34,6 @@ static tern_status check_alloc(uint64_t size, const tern_region_opts *opts)
     return TERN_OK;
 }
 
-/* The checks with which the calls that create regions begin. They end by claiming the team. */
-static tern_status begin(tern_ctx *ctx, tern_region **out, const char *what)
-{
-    tern_status st = tern_core_ctx_check(ctx, what);
-
-    if (st < 0)
-        return st;
-    if (!out)
-        return tern_api_null(what, "out");
-    return tern_core_team_claim(ctx->team, ctx, what);
-}
-
 tern_status tern_region_create(tern_ctx *ctx, uint64_t size, const tern_region_opts *opts, tern_region **out)
 {
     TERN_API_USE use = tern_api_use_waiting(ctx, "tern_region_create");
@@ -57,7 +45,7 @@ tern_status tern_region_create(tern_ctx *ctx, uint64_t size, const tern_region_o
     const tern_region_opts *known = &copy;
     tern_status             st;
 
-    if ((st = begin(ctx, out, "tern_region_create")) < 0)
+    if ((st = tern_api_claim(ctx, out, "tern_region_create")) < 0)
         return st;
     if (opts)
         known = TERN_API_SIZED(tern_region_opts, opts, &copy, "tern_region_create");
@@ -86,7 +74,7 @@ tern_status tern_region_register(tern_ctx *ctx, void *addr, uint64_t len, tern_r
 
     tern_status st;
 
-    if ((st = begin(ctx, out, "tern_region_register")) < 0)
+    if ((st = tern_api_claim(ctx, out, "tern_region_register")) < 0)
         return st;
     st = tern_core_region_register(ctx, addr, len, check_register(addr, len), out);
     tern_core_team_release(ctx->team);
@@ -102,7 +90,7 @@ tern_status tern_region_adopt(tern_ctx *ctx, void *addr, uint64_t len, tern_regi
 
     tern_status st;
 
-    if ((st = begin(ctx, out, "tern_region_adopt")) < 0)
+    if ((st = tern_api_claim(ctx, out, "tern_region_adopt")) < 0)
         return st;
     st = tern_core_region_adopt(ctx, addr, len, check_register(addr, len), out);
     tern_core_team_release(ctx->team);
@@ -118,7 +106,7 @@ tern_status tern_region_open(tern_ctx *ctx, tern_region **out)
 
     tern_status st;
 
-    if ((st = begin(ctx, out, "tern_region_open")) < 0)
+    if ((st = tern_api_claim(ctx, out, "tern_region_open")) < 0)
         return st;
     st = tern_core_dynamic_open(ctx, TERN_OK, out);
     tern_core_team_release(ctx->team);

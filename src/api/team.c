@@ -151,18 +151,6 @@ tern_status tern_team_strided(tern_team *parent, int first, int stride, int n, u
 
 /* ---- creation by all members of a team ---- */
 
-/* The checks that the collective calls begin with. They end by claiming the team. */
-static tern_status begin(tern_ctx *ctx, tern_team **out, const char *what)
-{
-    tern_status st = tern_core_ctx_check(ctx, what);
-
-    if (st < 0)
-        return st;
-    if (!out)
-        return tern_api_null(what, "out");
-    return tern_core_team_claim(ctx->team, ctx, what);
-}
-
 tern_status tern_team_split(tern_ctx *ctx, int colour, int64_t key, tern_team **out)
 {
     TERN_API_USE use = tern_api_use_waiting(ctx, "tern_team_split");
@@ -170,7 +158,7 @@ tern_status tern_team_split(tern_ctx *ctx, int colour, int64_t key, tern_team **
     if (use.status < 0)
         return use.status;
 
-    tern_status st = begin(ctx, out, "tern_team_split");
+    tern_status st = tern_api_claim(ctx, out, "tern_team_split");
 
     if (st < 0)
         return st;
@@ -186,7 +174,7 @@ tern_status tern_team_dup(tern_ctx *ctx, tern_team **out)
     if (use.status < 0)
         return use.status;
 
-    tern_status st = begin(ctx, out, "tern_team_dup");
+    tern_status st = tern_api_claim(ctx, out, "tern_team_dup");
 
     if (st < 0)
         return st;
@@ -202,7 +190,7 @@ tern_status tern_team_survivors(tern_ctx *ctx, tern_team **out)
     if (use.status < 0)
         return use.status;
 
-    tern_status st = begin(ctx, out, "tern_team_survivors");
+    tern_status st = tern_api_claim(ctx, out, "tern_team_survivors");
 
     if (st < 0)
         return st;
