@@ -25,6 +25,9 @@ check "compare leaves out what is not there and says what to do" \
 job env PATH=/nowhere "$PERF" compare put_bw --quiet --rounds 1 --sizes 4K
 check "compare says what to install" all_of 'status_is 0' 'err_has "without Open MPI: install openmpi-bin and libopenmpi-dev"' \
     'err_has "without MPICH: install mpich"' 'err_has "without OpenSHMEM: install"' 'err_has "without UCX: install ucx-utils"'
+job env PATH=/nowhere "$PERF" compare msg_depth barrier --quiet --rounds 1 --sizes 10 --time 0.004 --repeat 2
+check "compare says what sizes count" all_of 'status_is 0' 'out_has "^size: in bytes; msg_depth: other messages$"' \
+    'out_has "^msg_depth +10 +half_rtt"' 'out_has "^barrier +- +latency"'
 command_prints "compare --vs-limit" put_lat limit half_rtt \
     compare put_lat --vs-limit --csv --quiet --rounds 1 --sizes 8 --peers "$WORK"
 check "the ratio to the limit is there" all_of 'csv_has put_lat limit half_rtt_ratio_of_medians' 'csv_has put_lat tern half_rtt'

@@ -37,7 +37,7 @@ check "a second page" status_is 0
 
 job "$PERF" history "$WORK/pages"
 check "history has a column for each page" all_of 'status_is 0' 'out_has "^  1  first, 20"' 'out_has "pages/two/figures.csv"' \
-    'out_has "^barrier +tern +2 +0  latency +ns +[0-9.e+]+ +[0-9.e+]+ +[0-9.]+$"' \
+    'out_has "^barrier +tern +2 +-  latency +ns +[0-9.e+]+ +[0-9.e+]+ +[0-9.]+$"' \
     'out_has "^put_lat +tern +2 +8  half_rtt +ns +[0-9.e+]+ +-$"' '! out_has "limit"'
 # The ratio is known for files with known figures; old files have a line for each quartile.
 mkdir -p "$WORK/known/a" "$WORK/known/b"

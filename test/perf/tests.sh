@@ -63,6 +63,12 @@ job "$BIN/ternrun" -n 1 "$PERF" order --window 0
 check "a window of nothing is refused" all_of 'status_is 2' 'err_has -- "--window wants"'
 job "$BIN/ternrun" -n 2 "$PERF" order --sizes 64 --window 2 --quiet --time 0.004 --repeat 2
 check "the table has a head and a row" all_of 'status_is 0' 'out_has "put_cost_w2 .ratio."' 'out_has "^ +64 "'
+job "$BIN/ternrun" -n 2 "$PERF" msg_depth --sizes 10 --quiet --time 0.004 --repeat 2
+check "the table says what sizes count" all_of 'status_is 0' 'out_has "^ *other messages +half_rtt .ns.$"' 'out_has "^ +10 "'
+job "$BIN/ternrun" -n 2 "$PERF" barrier --quiet --time 0.004 --repeat 2
+check "a figure without a size has none in the table" all_of 'status_is 0' 'out_has "^ +- "'
+job "$BIN/ternrun" -n 2 "$PERF" msg_lat --sizes 0 --quiet --time 0.004 --repeat 2
+check "an empty message has size 0" all_of 'status_is 0' 'out_has "^ +0 "'
 job "$BIN/ternrun" -n 2 "$PERF" idle --json --quiet --time 0.004 --repeat 2
 check "JSON is an array of figures" all_of 'status_is 0' 'out_has "^\[$"' 'out_has "\"metric\": \"asleep_helper\""' \
     'out_has "\"p25\": [0-9.]+, \"p75\": [0-9.]+, \"min\": [0-9.]+, \"max\": [0-9.]+\}"' 'out_has "^\]$"'

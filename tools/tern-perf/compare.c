@@ -129,10 +129,12 @@ static void add(const struct compare_series *s, const char *suffix, double value
 static void report(const struct compare_series *s, bool text)
 {
     const struct compare_series *first = compare_find(s->test, table.first, s->size, s->metric);
+    char                         size[24];
 
+    perf_size_text(s->test->name, s->size, size);
     if (text)
-        printf("%-10s %9" PRIu64 "  %-18s %-5s %-11s %14.6g %14.6g", s->test->name, s->size, s->metric, s->unit,
-               s->runner->name, s->summary.median, best(s));
+        printf("%-10s %9s  %-18s %-5s %-11s %14.6g %14.6g", s->test->name, size, s->metric, s->unit, s->runner->name,
+               s->summary.median, best(s));
     add(s, "", 0, s->unit);
     if (first != NULL && first != s) {
         add(s, "_ratio_of_medians", first->summary.median / s->summary.median, "ratio");
@@ -144,17 +146,38 @@ static void report(const struct compare_series *s, bool text)
         putchar('\n');
 }
 
+void compare_print_sizes(void)
+{
+    fputs("in bytes", stdout);
+    for (size_t i = 0; i < table.count; i++) {
+        const struct compare_test *test = table.all[i].test;
+
+        if ((i == 0 || test != table.all[i - 1].test) && strcmp(perf_size_counts(test->name), "bytes") != 0)
+            printf("; %s: %s", test->name, perf_size_counts(test->name));
+    }
+    putchar('\n');
+}
+
+/* Print what the columns mean, and the head of the table. */
+static void head(const char *title)
+{
+    const char *name = table.first->name;
+
+    printf("%s: %zu runs of each, in turn.\nsize: ", title, table.rounds);
+    compare_print_sizes();
+    printf("best: the smallest time, or the largest bandwidth or rate.\n"
+           "Ratios: the figure of %s divided by the figure of the other program. %s is better if the ratio is below "
+           "1 for a\n        time (ns), or above 1 for MB/s and op/s.\n"
+           "%-10s %9s  %-18s %-5s %-11s %14s %14s %12s %12s\n",
+           name, name, "test", "size", "figure", "unit", "program", "median", "best", "of medians", "of best");
+}
+
 static void report_all(const char *title, bool text)
 {
     for (size_t i = 0; i < table.count; i++)
         table.all[i].summary = measure_summarise(table.all[i].values, table.all[i].count);
     if (text)
-        printf(
-            "%s: %zu runs of each, in turn. Ratios are %s's figure over the other's: below 1 is better for times (ns), "
-            "above 1 for MB/s and op/s.\nbest: the smallest time, the largest rate.\n"
-            "%-10s %9s  %-18s %-5s %-11s %14s %14s %12s %12s\n",
-            title, table.rounds, table.first->name, "test", "bytes", "figure", "unit", "program", "median", "best",
-            "of medians", "of best");
+        head(title);
     for (size_t i = 0; i < table.count; i++) {
         bool first = true;
 

@@ -86,6 +86,8 @@ const struct compare_series *compare_all(size_t *count);
  * in test->metrics, not a copy of the string. */
 struct compare_series       *compare_find(const struct compare_test *test, const struct runner *runner, uint64_t size,
                                           const char *metric);
+/* Print what the sizes of all series count, and end the line. */
+void                         compare_print_sizes(void);
 /* Return whether a smaller value is better in this unit. */
 bool                         compare_less_is_better(const char *unit);
 

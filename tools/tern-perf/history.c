@@ -170,8 +170,10 @@ static void table_row(const struct row *row, const int *order)
 {
     const struct row *first = NULL, *last = NULL;
     double            ratio;
+    char              size[24];
 
-    printf("%-11s %-9s %5d %9zu  %-20s %-5s", row->test, row->link, row->ranks, row->size, row->metric, row->unit);
+    perf_size_text(row->test, row->size, size);
+    printf("%-11s %-9s %5d %9s  %-20s %-5s", row->test, row->link, row->ranks, size, row->metric, row->unit);
     for (size_t r = 0; r < history.run_count; r++) {
         const struct row *value = value_in(row, order[r]);
 
@@ -197,9 +199,10 @@ static void print_table(const int *order)
         printf("%3zu  %s%s%s%s%s  (%s)\n", r + 1, name_of(run), run->date[0] != '\0' ? ", " : "", run->date,
                run->machine[0] != '\0' ? ", " : "", run->machine, run->path);
     }
-    printf("ratio: the last run compared with the first one; above 1.00 the last one is worse: slower, or larger in "
-           "memory.\n%-11s %-9s %5s %9s  %-20s %-5s",
-           "test", "link", "ranks", "bytes", "figure", "unit");
+    printf("size: in bytes, or what the manual page says about the test\n"
+           "ratio: the last run compared with the first one; above 1.00 the last one is worse: slower, or larger in "
+           "memory\n%-11s %-9s %5s %9s  %-20s %-5s",
+           "test", "link", "ranks", "size", "figure", "unit");
     for (size_t r = 0; r < history.run_count; r++)
         printf(" %10zu", r + 1);
     printf(" %7s\n", "ratio");

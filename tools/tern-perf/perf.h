@@ -349,6 +349,10 @@ const struct perf_figure *perf_report_all(size_t *count);
 void                      perf_report_csv(FILE *to, const struct perf_figure *figure);
 void                      perf_report_json(FILE *to, const struct perf_figure *figure);
 void                      perf_report_json_all(FILE *to); /* all figures, as an array */
+/* Return what the sizes of a test count: "bytes", or what its row in tests.c says. */
+const char               *perf_size_counts(const char *test);
+/* Write a size as a number, or "-" if the figures of the test have no size. */
+void                      perf_size_text(const char *test, uint64_t size, char text[24]);
 
 /* plot.c: return false, and print the reason, if the plot cannot be made. */
 bool perf_plot_possible(const char *file);

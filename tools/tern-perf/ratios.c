@@ -198,16 +198,18 @@ static void head_print(const struct comparison *cmp, const struct perf_options *
 {
     const char *first = cmp->runners[0].name, *second = cmp->runners[1].name;
 
+    printf("%s: %zu rounds, each with one job of either column, in alternating order.\n"
+           "size       ",
+           cmp->title, o->rounds);
+    compare_print_sizes();
     printf(
-        "%s: %zu rounds, each with one job of either column, in alternating order.\n"
         "ratio      the median of the ratios of the rounds. A ratio above 1.00 always means that the column \"%s\" is\n"
         "           worse: slower, or larger in memory. Ratios of MB/s and op/s are inverted for this.\n"
         "quartiles  half of the ratios lie between these two values. Values far apart mean a noisy row.\n"
         "%-9s  the lower quartile is above %.2f, and the ratio is further from 1.00 than the quartiles are from\n"
         "           each other. With fewer than %d rounds no row is marked.\n"
         "%-11s %9s  %-18s %-5s %12s %12s %7s  %s\n",
-        cmp->title, o->rounds, first, MARK, LIMIT, FEWEST, "test", "bytes", "figure", "unit", first, second, "ratio",
-        "quartiles");
+        first, MARK, LIMIT, FEWEST, "test", "size", "figure", "unit", first, second, "ratio", "quartiles");
 }
 
 void compare_report_ratios(const struct comparison *cmp, const struct perf_options *o, const bool *wanted)

@@ -159,12 +159,45 @@ static bool same_row(const struct perf_figure *a, const struct perf_figure *b)
     return a->size == b->size && a->ranks == b->ranks;
 }
 
+const char *perf_size_counts(const char *name)
+{
+    const struct perf_test *test = perf_test_find(name);
+
+    return test != NULL && test->counts != NULL ? test->counts : "bytes";
+}
+
+void perf_size_text(const char *name, uint64_t size, char text[24])
+{
+    const struct perf_test *test = perf_test_find(name);
+
+    if (size == 0 && (test == NULL || !test->empty))
+        snprintf(text, 24, "-");
+    else
+        snprintf(text, 24, "%" PRIu64, size);
+}
+
+/* Return the head of the first column. */
+static const char *first_head(const struct perf_figure *first)
+{
+    return by_ranks() ? "ranks" : perf_size_counts(first->test);
+}
+
+static int first_width(const struct perf_figure *first)
+{
+    size_t width = strlen(first_head(first));
+
+    return width > 10 ? (int)width : 10;
+}
+
 /* Print one row: the figures of a size, each below the head of its column. */
 static void table_row(const struct perf_figure *row, const size_t *columns, size_t column_count)
 {
-    char text[128];
+    char text[128], size[24];
 
-    printf("%10" PRIu64, by_ranks() ? (uint64_t)row->ranks : row->size);
+    perf_size_text(row->test, row->size, size);
+    if (by_ranks())
+        snprintf(size, sizeof(size), "%d", row->ranks);
+    printf("%*s", first_width(&report.all[columns[0]]), size);
     for (size_t k = 0; k < column_count; k++) {
         snprintf(text, sizeof(text), "-");
         for (size_t f = columns[k]; f < report.count; f++) {
@@ -188,7 +221,7 @@ static bool in_columns(size_t figure, const size_t *columns, size_t column_count
 /* Print a table of some columns: the head, then one row for each size that has a figure in these columns. */
 static void table_print(const size_t *columns, size_t column_count)
 {
-    printf("%10s", by_ranks() ? "ranks" : "bytes");
+    printf("%*s", first_width(&report.all[columns[0]]), first_head(&report.all[columns[0]]));
     for (size_t k = 0; k < column_count; k++) {
         const struct perf_figure *f = &report.all[columns[k]];
         char                      head[128];
