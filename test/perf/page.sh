@@ -55,7 +55,21 @@ check "history as CSV" all_of 'status_is 0' 'out_has "^commit,date,machine,test,
     'out_has "^\"new\",2021-01-01T00:00:00Z,\"\",put_lat,tern,2,8,latency,20,ns,1,2,3,4$"' \
     'out_has "^\"old\",.*,put_lat,tern,2,8,latency,10,ns,,,,$"'
 job "$PERF" history "$WORK/known" --json
-check "history as JSON" all_of 'status_is 0' 'out_has "\"commit\": \"new\", .*\"value\": 20, \"unit\": \"ns\"}"' 'out_has "^\]$"'
+check "history as JSON" all_of 'status_is 0' 'out_has "\"commit\": \"new\", .*\"value\": 20, \"unit\": \"ns\", \"p25\": 1, \"p75\": 2, "' 'out_has "^\]$"'
+# Texts of a file may contain quotes, and a figure may be infinite.
+mkdir "$WORK/strange"
+printf '%s\n' '# commit: a "quoted" \name' 'test,link,ranks,size,metric,value,unit,p25,p75,min,max' \
+    'put_lat,tern,2,8,latency,inf,ns,,,,' 'put_lat,tern,2,8,half_rtt,5,ns,,,,' > "$WORK/strange/x.csv"
+if command -v python3 > /dev/null; then
+    job "$PERF" history "$WORK/strange" --json
+    check "history as JSON is valid with strange texts" python3 -c 'import json, sys
+figures = json.load(open(sys.argv[1]))
+assert [(f["commit"], f["metric"], f["value"]) for f in figures] == [("a \"quoted\" \\name", "half_rtt", 5)], figures' "$WORK/out"
+    job "$PERF" history "$WORK/strange" --csv
+    check "and as CSV" python3 -c 'import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+assert [(r["commit"], r["metric"]) for r in rows] == [("a \"quoted\" \\name", "half_rtt")], rows' "$WORK/out"
+fi
 mkdir "$WORK/empty"
 job "$PERF" history "$WORK/empty"
 check "a directory without figures is told" all_of 'status_is 1' 'err_has "no figures in $WORK/empty; .tern-perf all"'

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <ftw.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +76,7 @@ static void read_line(struct run *run, const char *line)
     memset(row, 0, sizeof(*row));
     if (sscanf(line, "%63[^,],%63[^,],%d,%zu,%63[^,],%lf,%63[^,\n]%n", row->test, row->link, &row->ranks, &row->size,
                row->metric, &row->value, row->unit, &used) != 7 ||
-        is_spread(row->metric))
+        is_spread(row->metric) || !isfinite(row->value))
         return;
     if (line[used] == ',')
         sscanf(line + used + 1, "%159[^\n]", row->spread);
@@ -216,6 +217,18 @@ static void print_table(const int *order)
     }
 }
 
+/* Print text as a field of CSV between quotes. */
+static void csv_text(const char *text)
+{
+    putchar('"');
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            putchar('"');
+        putchar(*text);
+    }
+    fputs("\",", stdout);
+}
+
 static void print_csv(const int *order)
 {
     printf("commit,date,machine,%s\n", MEASURE_CSV_HEADER);
@@ -225,32 +238,58 @@ static void print_csv(const int *order)
         for (size_t i = 0; i < history.row_count; i++) {
             const struct row *row = &history.rows[i];
 
-            if (row->run == order[r])
-                printf("\"%s\",%s,\"%s\",%s,%s,%d,%zu,%s,%.6g,%s,%s\n", name_of(run), run->date, run->machine,
-                       row->test, row->link, row->ranks, row->size, row->metric, row->value, row->unit,
-                       row->spread[0] != '\0' ? row->spread : ",,,");
+            if (row->run != order[r])
+                continue;
+            csv_text(name_of(run));
+            printf("%s,", run->date);
+            csv_text(run->machine);
+            printf("%s,%s,%d,%zu,%s,%.6g,%s,%s\n", row->test, row->link, row->ranks, row->size, row->metric, row->value,
+                   row->unit, row->spread[0] != '\0' ? row->spread : ",,,");
         }
     }
 }
 
+/* Print a member of a JSON object whose value is a text of a file, which may contain anything. */
+static void json_text(const char *before, const char *name, const char *text)
+{
+    printf("%s\"%s\": \"", before, name);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\')
+            putchar('\\');
+        putchar((unsigned char)*text < 0x20 ? ' ' : *text);
+    }
+    putchar('"');
+}
+
+static void json_row(const struct run *run, const struct row *row)
+{
+    double p25, p75, min, max;
+
+    json_text("{", "commit", name_of(run));
+    json_text(", ", "date", run->date);
+    json_text(", ", "machine", run->machine);
+    json_text(", ", "test", row->test);
+    json_text(", ", "link", row->link);
+    printf(", \"ranks\": %d, \"size\": %zu", row->ranks, row->size);
+    json_text(", ", "metric", row->metric);
+    printf(", \"value\": %.6g", row->value);
+    json_text(", ", "unit", row->unit);
+    if (sscanf(row->spread, "%lf,%lf,%lf,%lf", &p25, &p75, &min, &max) == 4 && isfinite(p25 + p75 + min + max))
+        printf(", \"p25\": %.6g, \"p75\": %.6g, \"min\": %.6g, \"max\": %.6g", p25, p75, min, max);
+    putchar('}');
+}
+
 static void print_json(const int *order)
 {
-    const char *separator = "[\n";
+    const char *separator = "[\n  ";
 
     for (size_t r = 0; r < history.run_count; r++) {
-        const struct run *run = &history.runs[order[r]];
-
         for (size_t i = 0; i < history.row_count; i++) {
-            const struct row *row = &history.rows[i];
-
-            if (row->run != order[r])
+            if (history.rows[i].run != order[r])
                 continue;
-            printf(
-                "%s  {\"commit\": \"%s\", \"date\": \"%s\", \"machine\": \"%s\", \"test\": \"%s\", \"link\": \"%s\", "
-                "\"ranks\": %d, \"size\": %zu, \"metric\": \"%s\", \"value\": %.6g, \"unit\": \"%s\"}",
-                separator, name_of(run), run->date, run->machine, row->test, row->link, row->ranks, row->size,
-                row->metric, row->value, row->unit);
-            separator = ",\n";
+            fputs(separator, stdout);
+            json_row(&history.runs[order[r]], &history.rows[i]);
+            separator = ",\n  ";
         }
     }
     puts("\n]");
