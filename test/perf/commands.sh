@@ -65,6 +65,12 @@ if has_network; then
         fi
         check "compare --net has fi_pingpong without its connection" csv_has msg_lat pingpong half_rtt
     fi
+    if [ -x "$BIN/tern-peer-oshmem" ]; then
+        # No message through the TCP stack takes less than a microsecond; Open MPI's barrier in shared memory does.
+        command_prints "compare --net has OpenSHMEM" barrier oshmem latency compare --net barrier --csv --quiet --rounds 1
+        check "its barrier is not in shared memory" \
+            awk -F, '$2 == "oshmem" && $5 == "latency" { slow = $10 > 2000 } END { exit !slow }' "$WORK/out"
+    fi
     command_prints "compare --net, latency" get_lat tern "latency" \
         compare --net get_lat --csv --quiet --rounds 1 --sizes 8 --peers "$WORK"
     check "compare --net has TCP's own figure and the ratio to it" all_of 'csv_has get_lat tcp latency' \

@@ -6,7 +6,7 @@
 #include "perf.h"
 
 #define COMPARE_METRICS 3
-#define COMPARE_WORDS 32
+#define COMPARE_WORDS 40
 #define COMPARE_RUNNERS 8
 #define COMPARE_TESTS 48
 

@@ -322,6 +322,13 @@ static const char *const openmpi_tcp[] = { "--mca", "pml",      "ob1",   "--mca"
  * crashes in shmem_finalize; OpenSHMEM does not use it. */
 static const char *const oshmem_options[] = { "--mca", "btl", "^uct", "--mca", "sshmem", "ucx", NULL };
 
+/* OpenSHMEM over TCP only: Open MPI carries the collective calls, and would use shared memory unless UCX carries its
+ * messages as well. Open MPI uses UCX without special hardware only if any transport and any device will do. */
+static const char *const oshmem_tcp[] = { "--mca",       "pml",    "ucx",   "--mca",
+                                          "pml_ucx_tls", "any",    "--mca", "pml_ucx_devices",
+                                          "any",         "--mca",  "btl",   "^uct",
+                                          "--mca",       "sshmem", "ucx",   NULL };
+
 const struct runner compare_memory_runners[] = {
     { .name = "Tern",
       .link = "tern",
@@ -407,7 +414,7 @@ const struct runner compare_net_runners[] = {
     { .name = "OpenSHMEM",
       .link = "oshmem",
       .env = ENV(UCX_TCP, UCX_CALM),
-      .options = oshmem_options,
+      .options = oshmem_tcp,
       .program = "tern-peer-oshmem",
       .find = compare_peer_find,
       .run = oshmem_run },
