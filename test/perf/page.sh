@@ -20,6 +20,8 @@ check "the page has the machine, the commit, tables and links" all_of \
     'has pages/one/page.md "^\| kernel \| Linux "' 'has pages/one/page.md "^## Links"' \
     'has pages/one/page.md "^### put_lat"' 'has pages/one/page.md "^\| .half_rtt. \| 8 B \| [num]s \| [0-9.]+ \| "' \
     'has pages/one/page.html "<td><code>half_rtt</code></td><td>8 B</td>"'
+check "the page says what the limits are" \
+    has pages/one/page.html "The limit of <code>half_rtt</code> is half of a round trip of a cache line"
 check "the figures are CSV and JSON" all_of 'has pages/one/figures.csv "^# commit: first$"' \
     'has pages/one/figures.csv "^put_lat,tern,2,8,half_rtt,[0-9.e+]+,ns,"' \
     'has pages/one/figures.csv "^put_lat,limit,2,8,half_rtt,"' 'has pages/one/figures.json "\"commit\": \"first\""' \
@@ -30,7 +32,8 @@ if command -v gnuplot > /dev/null; then
 fi
 if has_network; then
     check "the network is measured too" all_of 'has pages/one/figures.csv "^barrier,tern-net,2,0,latency,"' \
-        'has pages/one/page.md "^\| network \| libfabric provider "'
+        'has pages/one/page.md "^\| network \| libfabric provider "' \
+        'has pages/one/page.html "The limit of <code>latency</code> is half of a round trip of a TCP connection"'
 fi
 job "$PERF" all $TINY --peers "$WORK" --output "$WORK/pages/two" barrier
 check "a second page" status_is 0
@@ -78,7 +81,8 @@ check "a missing directory is told" all_of 'status_is 2' 'err_has "nowhere: No s
 job "$PERF" history
 check "history wants a directory" all_of 'status_is 2' 'err_has "history wants one directory"'
 job "$PERF" all put_latt
-check "all gets the nearest name" all_of 'status_is 2' 'err_has "all cannot run put_latt .did you mean put_lat"'
+check "all gets the nearest name, and the names of all" all_of 'status_is 2' \
+    'err_has "all cannot run put_latt .did you mean put_lat\?.; it can run these tests: put_lat get_lat "'
 job "$PERF" all $TINY --output /proc/nowhere barrier
 check "a directory that cannot be made is told" all_of 'status_is 1' 'err_has "/proc/nowhere cannot be made: .*--output"'
 job "$BIN/ternrun" -n 1 "$PERF" all

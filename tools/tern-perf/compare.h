@@ -125,6 +125,8 @@ const struct compare_peer *compare_peer_of(const struct runner *runner);
 
 /* runners.c: the limit of the machine, as if it were a program. */
 extern const struct runner compare_limit;
+/* Return what the limit of a metric is, as a clause: "memcpy between the same addresses". */
+const char                *compare_limit_text(const struct compare_test *test, const char *metric, bool net);
 
 /* runners.c: find and run a tern-perf job of two ranks. The job prints the figures of the test. */
 bool compare_tern_find(const struct runner *runner, const struct perf_options *o);

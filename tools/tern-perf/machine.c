@@ -127,18 +127,19 @@ static void memory(struct machine *m)
     }
 }
 
-/* Find the version in the output of "program --version": the first line, or the line that begins with "Version:". */
-static void version_of(struct machine *m, const char *name, const char *program)
+/* Add the version of a program, which it prints with this option: the rest of the line after the text mark, or the
+ * first line if there is no such text. */
+static void version_of(struct machine *m, const char *name, const char *program, const char *option, const char *mark)
 {
-    const char *const words[] = { program, "--version", NULL };
+    const char *const words[] = { program, option, NULL };
     struct perf_child child;
     const char       *at;
 
     if (perf_child_start(&child, (char *const *)(uintptr_t)words, NULL, 20) && perf_child_finish(&child) &&
         child.text[0] != NULL) {
-        at = strstr(child.text[0], "Version:");
-        at = at != NULL ? at + strlen("Version:") : child.text[0];
-        at += strspn(at, " \t");
+        at = strstr(child.text[0], mark);
+        at = at != NULL ? at + strlen(mark) : child.text[0];
+        at += strspn(at, " \t#");
         add(m, name, "%.*s", (int)strcspn(at, "\n"), at);
     }
     perf_child_free(&child);
@@ -190,10 +191,10 @@ void machine_peers(struct machine *m)
         const struct compare_peer *peer = compare_peer_of(&(struct runner){ .link = names[i][1] });
 
         if (peer->program[0] != '\0')
-            version_of(m, names[i][0], peer->launcher);
+            version_of(m, names[i][0], peer->launcher, "--version", "Version:");
     }
-    if (perf_find_program("ucx_info", path, sizeof(path)))
-        add(m, "UCX", "ucx_perftest");
+    if (perf_find_program("ucx_perftest", path, sizeof(path)))
+        version_of(m, "UCX", "ucx_info", "-v", "Library version:");
 }
 
 void machine_load_after(struct machine *m)

@@ -61,15 +61,17 @@ bool page_open(struct page *page, const char *dir, const char *title)
 
 bool page_close(struct page *page)
 {
-    bool ok = !page->failed;
+    bool ok;
 
     fputs("</body>\n</html>\n", page->html);
-    ok &= ferror(page->md) == 0 && ferror(page->html) == 0;
+    ok = ferror(page->md) == 0 && ferror(page->html) == 0;
     ok = fclose(page->md) == 0 && ok;
     ok = fclose(page->html) == 0 && ok;
     if (!ok)
         fprintf(stderr, "tern-perf: the page in %s is not complete: is the disk full?\n", page->dir);
-    return ok;
+    else if (page->lacks_picture)
+        fprintf(stderr, "tern-perf: the page in %s lacks a plot, which could not be drawn\n", page->dir);
+    return ok && !page->lacks_picture;
 }
 
 void page_heading(struct page *page, int level, const char *text)
@@ -125,6 +127,7 @@ void page_table(struct page *page)
 
 void page_row(struct page *page)
 {
+    page->columns = 0;
     fputs("|", page->md);
     fputs("<tr>", page->html);
 }
@@ -133,20 +136,21 @@ void page_cell(struct page *page, const char *text)
 {
     const char *tag = page->in_body ? "td" : "th";
 
+    page->columns++;
     fprintf(page->md, "%s%s |", text[0] != '\0' ? " " : "", text);
     fprintf(page->html, "<%s>", tag);
     html_text(page->html, text);
     fprintf(page->html, "</%s>", tag);
 }
 
-void page_row_end(struct page *page, size_t columns)
+void page_row_end(struct page *page)
 {
     fputc('\n', page->md);
     fputs("</tr>\n", page->html);
     if (page->in_body)
         return;
     fputc('|', page->md);
-    for (size_t i = 0; i < columns; i++)
+    for (size_t i = 0; i < page->columns; i++)
         fputs(" --- |", page->md);
     fputc('\n', page->md);
     page->in_body = true;
@@ -169,7 +173,7 @@ void page_picture(struct page *page, const char *name, const char *about)
     from = fopen(path, "re");
     if (from == NULL) {
         fprintf(stderr, "tern-perf: %s: %s\n", path, strerror(errno));
-        page->failed = true;
+        page->lacks_picture = true;
         return;
     }
     fputs("<p>", page->html);

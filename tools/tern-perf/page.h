@@ -7,9 +7,10 @@
 
 struct page {
     FILE       *md, *html;
-    const char *dir;     /* the directory of the page and of its pictures */
-    bool        failed;  /* a picture could not be read */
+    const char *dir; /* the directory of the page and of its pictures */
+    bool        lacks_picture;
     bool        in_body; /* the head of the current table is complete */
+    size_t      columns; /* cells of the current row */
 };
 
 /* Create DIR/page.md and DIR/page.html. Returns false, and prints the reason, if that fails. */
@@ -24,7 +25,7 @@ void page_text(struct page *page, const char *format, ...) __attribute__((format
 void page_table(struct page *page);
 void page_row(struct page *page);
 void page_cell(struct page *page, const char *text);
-void page_row_end(struct page *page, size_t columns);
+void page_row_end(struct page *page);
 void page_table_end(struct page *page);
 /* A picture: the SVG file name in the directory of the page. The HTML contains the picture itself, so that it is one
  * file to send. */

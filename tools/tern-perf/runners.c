@@ -80,6 +80,22 @@ static void keep_limit(const struct compare_test *test, uint64_t size, const cha
     }
 }
 
+const char *compare_limit_text(const struct compare_test *test, const char *metric, bool net)
+{
+    bool trip = strcmp(metric, "half_rtt") == 0 || strcmp(test->name, "barrier") == 0;
+
+    if (trip)
+        return net ? "half of a round trip of a TCP connection"
+                   : "half of a round trip of a cache line between two cores";
+    if (strcmp(test->unit, "ns") == 0)
+        return net                                   ? "a round trip of a TCP connection"
+               : strncmp(test->name, "fadd", 4) == 0 ? "the CPU's own fetch-and-add"
+                                                     : "a plain load, which exists for 8 bytes only";
+    if (strcmp(test->name, "hot_spot") == 0)
+        return "the CPU's own fetch-and-add by both ranks";
+    return net ? "one stream of a TCP connection" : "memcpy between the same addresses";
+}
+
 /* Parse tern-perf's CSV and store its figures, and those of the limits that a job of Tern has measured. */
 static bool read_csv(const struct runner *runner, const struct compare_test *test, const char *text, bool limits)
 {
