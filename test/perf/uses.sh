@@ -101,6 +101,16 @@ if command -v gnuplot > /dev/null; then
     job "$PERF" compare put_lat barrier --quiet --rounds 1 --sizes 8,64 --time 0.004 --repeat 2 --peers "$WORK" --plot "$WORK/plot.svg"
     check "compare draws the programs and the limit in one picture" all_of 'status_is 0' 'label "put_lat: half_rtt"' \
         'label "barrier: latency"' 'label Tern' 'label limit'
+    job "$PERF" init --quiet --rounds 1 --ranks 1,2 --plot "$WORK/plot.svg"
+    check "a job of one rank is a point of the same line" all_of 'status_is 0' 'label wall_tern' 'label memory_per_rank' \
+        'label 1' 'label 2'
+    job env PATH="$(dirname "$(command -v gnuplot)")" "$PERF" compare put_lat get_lat put_bw get_bw put_rate get_rate barrier \
+        am_lat msg_lat msg_bw msg_rate fadd_lat fadd_rate lock_rate --quiet --rounds 1 --sizes 8 --time 0.001 --repeat 1 \
+        --peers "$WORK" --plot "$WORK/plot.svg"
+    check "a picture shows all tests" all_of 'status_is 0' 'label "put_lat: half_rtt"' 'label "fadd_rate: rate"' \
+        'label "lock_rate: contended"'
+    refused "--plot of another format, before a job starts" "the name must end in .png or .svg" put_lat --plot "$WORK/plot.pdf"
+    refused "--plot into no directory" "--plot /proc/nowhere/x.svg: No such file or directory" put_lat --plot /proc/nowhere/x.svg
     refused "--plot of another format" "the name must end in .png or .svg" compare put_lat --plot "$WORK/plot.pdf"
 fi
 check_clean "uses"

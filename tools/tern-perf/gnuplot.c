@@ -40,7 +40,7 @@ static const struct {
     const char *link, *colour;
 } colours[] = {
     { "tern", "#1f4fa3" },   { "limit", "#555555" },    { "openmpi", "#e07b00" }, { "mpich", "#2e8b3d" },
-    { "oshmem", "#8b3db8" }, { "ucx", "#c8102e" },      { "uct", "#7a4a2a" },     { "tcp", "#555555" },
+    { "oshmem", "#8b3db8" }, { "ucx", "#c8102e" },      { "uct", "#7a4a2a" },     { "tcp", "#7a4a2a" },
     { "iperf3", "#008b8b" }, { "pingpong", "#b8860b" },
 };
 /* Colours of other lines, in turn. */
@@ -281,17 +281,23 @@ static void lines_draw(FILE *to, const struct plot *plot, const struct plot_pane
         line_name(plot, f, name);
         fprintf(to, "%s$line%zu using 1:2:3:4 with yerrorlines lc rgb '%s' lw %s pt %zu ps 0.7%s title ",
                 l == 0 ? "plot " : ", ", l, line_colour(plot, f, l), strcmp(f->link, "tern") == 0 ? "2.4" : "1.4",
-                4 + l % 10, is_limit(plot, f) ? " dt 2" : "");
+                4 + l % 12, is_limit(plot, f) ? " dt 2" : "");
         quoted(to, name);
     }
     fputc('\n', to);
 }
 
-/* Draw a bar with its quartiles and its value for each line, which has one value. */
+/* Draw a bar with its quartiles and its value for each line, which has one value. On a logarithmic axis, each value has
+ * a prefix and a unit of its own, like the labels of the axis. */
 static void bars_draw(FILE *to, const struct plot *plot, const struct plot_panel *panel)
 {
-    char name[NAME_BYTES];
+    struct unit unit = unit_of(panel->first->unit);
+    char        name[NAME_BYTES], value[64];
 
+    if (panel->log_y && unit.base != NULL)
+        snprintf(value, sizeof(value), "gprintf('%%.1s %%c%s', $2)", strcmp(unit.base, "op/s") == 0 ? "/s" : unit.base);
+    else
+        snprintf(value, sizeof(value), "sprintf('%%.4g', $2)");
     fputs("unset logscale x\nset xlabel ''\nset xtics (", to);
     for (size_t l = 0; l < panel->lines; l++) {
         line_name(plot, panel->line[l], name);
@@ -300,30 +306,15 @@ static void bars_draw(FILE *to, const struct plot *plot, const struct plot_panel
         fprintf(to, " %zu", l);
     }
     fprintf(to, ") %s\nset xrange [%g:%g]\nset boxwidth 0.6\nset style fill solid 0.75\n",
-            panel->lines > 4 ? "rotate by -20" : "norotate", panel->lines > 1 ? -0.6 : -1.5,
+            panel->lines > 4 ? "rotate by 25 right" : "norotate", panel->lines > 1 ? -0.6 : -1.5,
             (double)panel->lines - (panel->lines > 1 ? 0.4 : -0.5));
     for (size_t l = 0; l < panel->lines; l++)
         fprintf(to,
                 "%s$line%zu using 1:2 with boxes lc rgb '%s' notitle, $line%zu using 1:3:(0):($4-$3) with vectors "
                 "nohead lc "
-                "rgb 'black' notitle, $line%zu using 1:4:(sprintf('%%.4g', $2%s)) with labels offset 0,0.7 notitle",
-                l == 0 ? "plot " : ", ", l, line_colour(plot, panel->line[l], l), l, l, panel->log_y ? "/labels" : "");
+                "rgb 'black' notitle, $line%zu using 1:4:(%s) with labels font ',8' offset 0,0.7 notitle",
+                l == 0 ? "plot " : ", ", l, line_colour(plot, panel->line[l], l), l, l, value);
     fputc('\n', to);
-}
-
-/* Values above the bars of a logarithmic axis have the prefix that fits the smallest value. */
-static void bar_labels(FILE *to, const struct plot_panel *panel)
-{
-    struct unit unit = unit_of(panel->first->unit);
-    char        prefix = ' ';
-    double      scale = unit.base != NULL ? prefix_of(panel->low * unit.factor, &prefix) : 1;
-
-    if (!panel->bars || !panel->log_y)
-        return;
-    fprintf(to, "labels = %g\nset ylabel '%s, values in ", scale, unit.what);
-    if (prefix != ' ')
-        fprintf(to, "%c%s", prefix, strcmp(unit.name, "op/s") == 0 ? " " : "");
-    fprintf(to, "%s'\n", unit.base != NULL ? unit.base : unit.name);
 }
 
 static void panel_draw(FILE *to, const struct plot *plot, const struct plot_panel *panel)
@@ -338,7 +329,6 @@ static void panel_draw(FILE *to, const struct plot *plot, const struct plot_pane
     quoted(to, title);
     fputc('\n', to);
     factor = y_axis(to, panel);
-    bar_labels(to, panel);
     lines_data(to, plot, panel, factor);
     if (panel->bars) {
         bars_draw(to, plot, panel);

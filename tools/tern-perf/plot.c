@@ -59,9 +59,10 @@ bool perf_plot_possible(const char *file)
     return is_writable(file);
 }
 
-static bool same_line(const struct perf_figure *a, const struct perf_figure *b)
+static bool same_line(const struct plot *plot, const struct perf_figure *a, const struct perf_figure *b)
 {
-    return strcmp(a->metric, b->metric) == 0 && strcmp(a->test, b->test) == 0 && strcmp(a->link, b->link) == 0;
+    return strcmp(a->metric, b->metric) == 0 && strcmp(a->test, b->test) == 0 &&
+           (!plot->links || strcmp(a->link, b->link) == 0);
 }
 
 /* Return whether a figure has no place on the x axis: it has no size, although others of the picture or, in a
@@ -106,7 +107,7 @@ static size_t points_from(const struct plot *plot, size_t f, const struct perf_f
     size_t points = 0;
 
     for (size_t g = 0; g < plot->count; g++) {
-        if (!same_line(&plot->all[g], &plot->all[f]) || !in_panel(plot, &plot->all[g], panel))
+        if (!same_line(plot, &plot->all[g], &plot->all[f]) || !in_panel(plot, &plot->all[g], panel))
             continue;
         if (g < f)
             return 0;
@@ -122,7 +123,7 @@ static void widen(const struct plot *plot, struct plot_panel *panel, const struc
         const struct perf_figure *f = &plot->all[g];
         double                    x = plot_x(plot, f);
 
-        if (!same_line(f, line) || !in_panel(plot, f, panel->first))
+        if (!same_line(plot, f, line) || !in_panel(plot, f, panel->first))
             continue;
         panel->x_min = fmin(panel->x_min, x);
         panel->x_max = fmax(panel->x_max, x);
@@ -148,7 +149,7 @@ static void panel_make(const struct plot *plot, struct plot_panel *panel, const 
         panel->line[panel->lines++] = &plot->all[f];
         widen(plot, panel, &plot->all[f]);
     }
-    panel->log_y = panel->low > 0 && strcmp(first->unit, "ratio") != 0 && strcmp(first->unit, "percent") != 0 &&
+    panel->log_y = panel->low > 0 && strcmp(first->unit, "percent") != 0 &&
                    panel->high / panel->low > (panel->bars ? SMALL_BAR_RANGE : SMALL_RANGE);
     panel->log_x = plot->sizes && panel->x_min > 0 && panel->x_max / panel->x_min > SMALL_RANGE;
 }
@@ -156,7 +157,7 @@ static void panel_make(const struct plot *plot, struct plot_panel *panel, const 
 bool plot_has_point(const struct plot *plot, const struct perf_figure *f, const struct plot_panel *panel,
                     const struct perf_figure *line)
 {
-    return same_line(f, line) && in_panel(plot, f, panel->first);
+    return same_line(plot, f, line) && in_panel(plot, f, panel->first);
 }
 
 static void survey(struct plot *plot)
@@ -164,7 +165,7 @@ static void survey(struct plot *plot)
     for (size_t f = 0; f < plot->count; f++) {
         plot->sizes |= plot->all[f].size != 0;
         plot->tests |= strcmp(plot->all[f].test, plot->all[0].test) != 0;
-        plot->links |= strcmp(plot->all[f].link, plot->all[0].link) != 0;
+        plot->links |= plot->all[f].label != NULL && strcmp(plot->all[f].link, plot->all[0].link) != 0;
     }
     for (size_t f = 0; f < plot->count && plot->panels < PLOT_PANELS; f++) {
         if (!starts_panel(plot, f))

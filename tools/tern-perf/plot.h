@@ -4,7 +4,7 @@
 
 #include "perf.h"
 
-#define PLOT_PANELS 12
+#define PLOT_PANELS 64 /* a comparison of all tests has half as many */
 #define PLOT_LINES 24
 
 struct plot_panel {
@@ -18,8 +18,9 @@ struct plot_panel {
 struct plot {
     const struct perf_figure *all;
     size_t                    count;
-    bool                      sizes;        /* the x axis is the size: figures without a size are excluded */
-    bool                      tests, links; /* there are several tests, several links */
+    bool                      sizes; /* the x axis is the size: figures without a size are excluded */
+    bool                      tests; /* there are several tests */
+    bool                      links; /* several programs are compared: their links have labels */
     struct plot_panel         panel[PLOT_PANELS];
     size_t                    panels;
 };

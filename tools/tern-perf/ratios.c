@@ -82,6 +82,7 @@ static void add(const struct compare_series *s, const char *suffix, const char *
 {
     struct perf_figure f = { .test = s->test->name,
                              .link = s->runner->link,
+                             .label = s->runner->name,
                              .ranks = 2,
                              .size = s->size,
                              .unit = unit,

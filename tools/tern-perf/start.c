@@ -48,6 +48,8 @@ int perf_start_ranks(const struct perf_options *o, const struct perf_test *test,
 
     if (o->ranks_count > 1)
         return perf_complain("this test runs in one job; --ranks wants one number", test->name);
+    if (o->plot != NULL && !perf_plot_possible(o->plot))
+        return 2;
     snprintf(count, sizeof(count), "%llu", (unsigned long long)(o->ranks_count == 1 ? o->ranks[0] : ranks));
     if (!perf_find_sibling(NULL, "ternrun", launcher, sizeof(launcher)) ||
         !perf_find_sibling(NULL, "tern-perf", self, sizeof(self))) {
