@@ -47,8 +47,10 @@ refused "a name that resembles none gets none" "there is no test xyzzy; tern-per
 refused "a wrong option gets the nearest name" "unknown option: --wndow .did you mean --window" put_bw --wndow 4
 refused "an option that resembles none gets none" "unknown option: --qqqqqq; see" put_bw --qqqqqq
 refused "an unknown letter" "unknown option: -z; see" put_lat -z
+refused "also among others" "unknown option: -z; see" put_lat -qzt 1
+refused "a value that is not wanted" "this option takes no value: --csv=3; see" put_lat --csv=3
 refused "an option without its value" "wants a value: --time" put_lat --time
-refused "no test" "which test" --quiet
+refused "no test" "name a test, such as put_lat; tern-perf --list" --quiet
 refused "two formats" "exclude each other" put_lat --csv --json
 refused "a second test" "one test at a time; this is too much: get_lat" put_lat get_lat
 refused "size 0" "0 is no size for this test: put_lat" put_lat --sizes 0

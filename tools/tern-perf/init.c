@@ -173,13 +173,13 @@ int perf_init(const struct perf_options *o)
 
     over_network = o->net;
 
-    if (o->word_count > 0) {
-        fprintf(stderr, "tern-perf: init takes options only\n");
-        return 2;
-    }
+    if (o->word_count > 0)
+        return perf_complain("init takes options only; this is too much", o->words[0]);
     if (!perf_find_sibling(NULL, "ternrun", launcher, sizeof(launcher)) ||
         !perf_find_sibling(NULL, "tern-perf", self, sizeof(self))) {
-        fprintf(stderr, "tern-perf: ternrun is neither beside tern-perf nor in PATH\n");
+        fprintf(stderr,
+                "tern-perf: init starts jobs with ternrun, which is neither beside tern-perf nor in PATH; add the "
+                "directory of ternrun to PATH\n");
         return 1;
     }
     if (o->plot != NULL && !perf_plot_possible(o->plot))

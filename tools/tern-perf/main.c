@@ -134,7 +134,8 @@ static int run_in_job(const struct perf_options *o, const struct perf_test *test
     }
     if (o->ranks_count > 0 && (o->ranks_count > 1 || o->ranks[0] != (uint64_t)tern_size())) {
         if (tern_rank() == 0)
-            fprintf(stderr, "tern-perf: the launcher has started %d ranks; leave out --ranks\n", tern_size());
+            fprintf(stderr, "tern-perf: the launcher has started %d rank%s; leave out --ranks\n", tern_size(),
+                    tern_size() == 1 ? "" : "s");
         tern_finalize();
         return 2;
     }

@@ -134,6 +134,17 @@ static int no_such_option(const char *text)
     return 2;
 }
 
+/* Print what is wrong with the option that getopt_long has just refused. text is the argument before the next one. */
+static int refused(const char *text)
+{
+    char letter[] = { '-', (char)optopt, '\0' };
+    bool has_value = strncmp(text, "--", 2) == 0 && strchr(text, '=') != NULL;
+
+    if (optopt != 0 && has_value)
+        return perf_complain("this option takes no value", text);
+    return no_such_option(optopt > 0 && optopt < 256 ? letter : text);
+}
+
 uint32_t perf_test_uses(const struct perf_test *test)
 {
     uint32_t uses = test->uses;
@@ -354,15 +365,18 @@ int perf_options_parse(struct perf_options *o, int argc, char **argv)
         if (value == ':')
             return perf_complain("this option wants a value", argv[optind - 1]);
         if (value == '?')
-            return no_such_option(argv[optind - 1]);
+            return refused(argv[optind - 1]);
         if ((status = at_once(value, optarg)) >= 0)
             return status;
         wrong = take_option(o, options[index_of(value)].bit, optarg);
         if (wrong != NULL)
             return perf_complain(wrong, optarg != NULL ? optarg : argv[optind - 1]);
     }
-    if (optind == argc)
-        return perf_complain("which test?", "");
+    if (optind == argc) {
+        if (perf_speaks())
+            fprintf(stderr, "tern-perf: name a test, such as put_lat; tern-perf --list shows all tests\n");
+        return 2;
+    }
     o->words = argv + optind + 1;
     o->word_count = (size_t)(argc - optind - 1);
     o->test = argv[optind];
