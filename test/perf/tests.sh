@@ -6,8 +6,18 @@
 # labels: tools
 . "$(dirname "$0")/lib_perf.sh"
 
+LIST=$("$PERF" --list)
+# is_listed TEST: the output has the main figure of --list, perhaps with a suffix, in the unit of --list.
+is_listed() {
+    local main=($(awk -v t="$1" '$1 == t { on = 1 } on && /main figure/ { sub(",", "", $5); print $3, $5; exit }' <<< "$LIST"))
+    awk -F, -v m="${main[0]}" -v u="${main[1]}" 'index($5, m) == 1 && $7 == u { found = 1 } END { exit !found }' "$WORK/out"
+}
+
 # memory TEST "METRIC..." [OPTION...]
-memory() { check_perf "$1 ${*:3}" "$1" '*' "$2" $(in_job 2 "$1" "${@:3}"); }
+memory() {
+    check_perf "$1 ${*:3}" "$1" '*' "$2" $(in_job 2 "$1" "${@:3}")
+    is_listed "$1" || fail "$1 ${*:3}: no main figure as in --list"
+}
 
 memory put_lat "latency latency_complete half_rtt plain_store over_store cacheline_half_rtt ratio_to_limit" --sizes 8 --vs-limit
 check "the quartiles are columns" all_of 'csv_spread put_lat latency' 'csv_spread put_lat ratio_to_limit'
