@@ -32,7 +32,7 @@ check "kernel: each facility" all_of 'out_has "memfd\) +(yes|no)$"' 'out_has "pi
 check "launchers: ternrun of this version, and the others found or not" all_of \
     "out_has '^  ternrun +$("$BIN/ternrun" --version | cut -d' ' -f2), /'" \
     '[ "$(grep -cE "^  (ternrun|Open MPI|MPICH|Slurm|Flux) " "$WORK/out")" = 5 ]'
-check "promises: each says whether it holds" all_of '[ "$(grep -c "^         rests on: " "$WORK/out")" -ge 10 ]' \
+check "promises: each says whether it holds" all_of '[ "$(grep -c "^         rests on: " "$WORK/out")" -ge 12 ]' \
     '[ "$(grep -c "^         rests on: " "$WORK/out")" = "$(grep -cE "^         here:     (yes|no|in part)" "$WORK/out")" ]' \
     'out_has "here:     yes. memfd is there"'
 check "the options that matter come first, and the others are counted" all_of '[ "$(names | head -n 1)" = TERN_LOG ]' \
@@ -50,8 +50,9 @@ job env TERN_MSG_PIECE=4K TERN_MSG_CHUNK=some TERN_SPINN=3 "$INFO"
 check "an option that is set is shown, and one that is refused too" all_of 'status_is 0' \
     'out_has "^  TERN_MSG_PIECE +=  *4K +\(environment\)"' 'out_has "REFUSED: TERN_MSG_CHUNK=some cannot be used"' \
     'err_has "TERN_SPINN is no option of Tern.*did you mean TERN_SPIN"'
-job env TERN_CMA=off TERN_PROGRESS_THREAD=off "$INFO"
-check "options change what holds" all_of 'out_has "^  used +no$"' 'out_has "here:     in part. TERN_PROGRESS_THREAD=off"'
+job env TERN_CMA=off TERN_PROGRESS_THREAD=off TERN_OFI_ORDER=completion "$INFO"
+check "options change what holds" all_of 'out_has "TERN_OFI_ORDER=completion: between nodes, each operation waits"' \
+    'out_has "^  used +no$"' 'out_has "here:     in part. TERN_PROGRESS_THREAD=off"'
 
 if "$INFO" | grep -q '^  \* '; then
     check "networks: the chosen one, and why" eval '"$INFO" | grep -A1 "^  \* " | grep -q "chosen, because it is the fastest"'

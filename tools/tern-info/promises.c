@@ -34,6 +34,17 @@ static void tell_completion(void)
         "coherent shared memory on a node, and delivery completion or reads after puts between nodes", "yes", remark });
 }
 
+static void tell_ordering(void)
+{
+    tell(&(struct promise){ "Operations of a strict context reach a target in program order.",
+                            "the order of a core's stores on a node, and between nodes the order that the provider "
+                            "guarantees, or a wait for the preceding operation",
+                            "yes",
+                            tern_opt.ofi_order == TERN_OFI_ORDER_COMPLETION
+                                ? "TERN_OFI_ORDER=completion: between nodes, each operation waits for the preceding one"
+                                : "" });
+}
+
 static void tell_progress(const struct info_cma *cma)
 {
     bool off = tern_opt.progress_thread == TERN_PROGRESS_THREAD_OFF;
@@ -92,9 +103,12 @@ void info_promises(const struct info_cma *cma, const struct info_kernel *kernel)
 {
     info_list("promises", "Promises, and what they rest on here");
     tell_completion();
+    tell_ordering();
     tell_progress(cma);
     tell_waits(kernel);
     tell_memory(kernel);
+    tell(&(struct promise){ "Invalid arguments are refused with an error and change nothing.", "nothing of the machine",
+                            "yes", "" });
     tell(&(struct promise){ "Messages of other jobs, and damaged ones, are refused.",
                             "random keys of the kernel, and keyed hashes between nodes", "yes",
                             tern_opt.ofi_data > 0 ? "Notifications that travel as remote completion data carry no key; "
