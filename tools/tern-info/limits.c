@@ -134,9 +134,10 @@ static void look_at_limit(const char *directory, void *arg)
             most > INT64_MAX / 2)
             continue;
         read_number(directory, limit->used_name[version], &used);
+        used = used < most ? used : most; /* a limit may be lowered below what is in use */
         if (limit->most == INFO_UNLIMITED || most - used < limit->most - limit->used) {
             limit->most = most;
-            limit->used = used < most ? used : most;
+            limit->used = used;
         }
     }
 }
