@@ -314,20 +314,22 @@ static void name_all(const struct fi_info *all, const char *(*name_of)(const str
 /* Report that the user's options exclude every endpoint: the named one does not exist or is not eligible. */
 static tern_status fail_no_match(const struct fi_info *all, const struct fi_info *enough, bool between_nodes)
 {
-    char why[200], providers[160] = "", domains[120] = "";
+    char why[200], providers[160] = "", domains[120] = "", wanted[200];
 
+    snprintf(wanted, sizeof(wanted), "%s%.60s%s%s%.60s", *tern_opt.ofi_provider ? "TERN_OFI_PROVIDER=" : "",
+             tern_opt.ofi_provider, *tern_opt.ofi_provider && *tern_opt.ofi_domain ? " and " : "",
+             *tern_opt.ofi_domain ? "TERN_OFI_DOMAIN=" : "", tern_opt.ofi_domain);
     for (const struct fi_info *info = all; info; info = info->next)
         if ((!*tern_opt.ofi_provider || is_provider(provider_of(info), tern_opt.ofi_provider)) &&
             (!*tern_opt.ofi_domain || same_text(domain_of(info), tern_opt.ofi_domain)) &&
             !is_eligible(info, enough, between_nodes, why, sizeof(why)))
-            return tern_base_fail(TERN_ERR_LINK, "TERN_OFI_PROVIDER=%.60s TERN_OFI_DOMAIN=%.60s: %s with %s %s",
-                                  tern_opt.ofi_provider, tern_opt.ofi_domain, provider_of(info), domain_of(info), why);
+            return tern_base_fail(TERN_ERR_LINK, "%s: %s with %s %s", wanted, provider_of(info), domain_of(info), why);
     name_all(all, provider_of, providers, sizeof(providers));
     name_all(all, domain_of, domains, sizeof(domains));
     return tern_base_fail(TERN_ERR_LINK,
-                          "no network of this machine is TERN_OFI_PROVIDER=%.60s TERN_OFI_DOMAIN=%.60s; there are the "
-                          "providers %s and the domains %s; tern-info shows what each can do",
-                          tern_opt.ofi_provider, tern_opt.ofi_domain, providers, domains);
+                          "no network of this machine has %s; there are the providers %s and the domains %s; tern-info "
+                          "shows what each can do",
+                          wanted, providers, domains);
 }
 
 /* What the best endpoint lacks if refine() rejects it; all other endpoints rank behind it or lack something too. */

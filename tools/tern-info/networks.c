@@ -29,7 +29,7 @@ static void load(void)
     else if (networks.count == 0)
         snprintf(networks.problem, sizeof(networks.problem), "libfabric finds no network");
     else if (info_network_chosen() == NULL)
-        snprintf(networks.problem, sizeof(networks.problem), "none of the networks of this machine serves, see above");
+        snprintf(networks.problem, sizeof(networks.problem), "none of the networks of this machine can be used");
     tern_boot_fabric_providers(networks.providers, sizeof(networks.providers));
 }
 
