@@ -395,12 +395,18 @@ static void describe_chosen(const struct tern_fabric *fabric, char *why, size_t 
     const struct fi_info *info = fabric->info;
     int                   mr = info->domain_attr->mr_mode;
 
-    snprintf(why, size, "%s progress, %s%s, %s order, inject %zu bytes, remote data %zu bytes, %s keys%s%s",
-             info->domain_attr->data_progress == FI_PROGRESS_AUTO ? "own" : "helped",
-             fabric->delivers ? "completes by delivery" : "a read follows each put", fabric->atomics ? ", atomics" : "",
-             info->tx_attr->msg_order & FI_ORDER_WAW && info->ep_attr->max_order_waw_size > 0 ? "keeps" : "no",
-             info->tx_attr->inject_size, info->domain_attr->cq_data_size, mr & FI_MR_PROV_KEY ? "provider's" : "random",
-             mr & FI_MR_LOCAL ? ", registers local buffers" : "", mr & FI_MR_VIRT_ADDR ? ", remote addresses" : "");
+    snprintf(why, size, "%s, %s%s, %s, injects up to %zu bytes, carries %zu bytes of completion data, uses %s%s%s",
+             info->domain_attr->data_progress == FI_PROGRESS_AUTO ? "makes progress by itself"
+                                                                  : "needs a thread of Tern for progress",
+             fabric->delivers ? "reports the delivery of puts" : "needs a read after each put to confirm its delivery",
+             fabric->atomics ? ", has atomics" : "",
+             info->tx_attr->msg_order & FI_ORDER_WAW && info->ep_attr->max_order_waw_size > 0
+                 ? "keeps puts in order"
+                 : "does not keep puts in order",
+             info->tx_attr->inject_size, info->domain_attr->cq_data_size,
+             mr & FI_MR_PROV_KEY ? "keys of the provider" : "random keys",
+             mr & FI_MR_LOCAL ? ", requires registered local buffers" : "",
+             mr & FI_MR_VIRT_ADDR ? ", addresses remote memory by virtual addresses" : "");
 }
 
 /* Fill in a row for each distinct endpoint, with the reason why it was or was not chosen. Returns the number of rows.

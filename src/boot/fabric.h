@@ -44,7 +44,7 @@ struct tern_fabric_row {
     char provider[48], domain[48], address[64];
     bool chosen;
     bool usable;   /* has all that Tern needs; chosen or not */
-    char why[200]; /* if chosen: its capabilities; otherwise the reason why not */
+    char why[360]; /* if chosen: its capabilities; otherwise the reason why not */
 };
 
 /* Choose a provider. If between_nodes is true, the provider must reach other machines.

@@ -79,11 +79,11 @@ static void tell(const struct tern_fabric_row *row)
     const struct info_field fields[] = { { "provider", row->provider }, { "domain", row->domain },
                                          { "address", row->address },   { "chosen", row->chosen ? "yes" : "no" },
                                          { "why", row->why },           { "reason", row->chosen ? reason() : NULL } };
-    char                    text[512];
+    char                    text[768];
 
     snprintf(text, sizeof(text), "%s %-14s %-8s %s\n         %s%s%s%s", row->chosen ? "*" : " ", row->provider,
              row->domain, row->address, row->chosen ? "chosen, because " : "", row->chosen ? reason() : "",
-             row->chosen ? "; " : "", row->why);
+             row->chosen ? "; it " : "", row->why);
     info_item(text, fields, 6);
 }
 

@@ -25,10 +25,10 @@ static void tell(const struct promise *p)
 static void tell_completion(void)
 {
     const struct tern_fabric_row *network = info_network_chosen();
-    char                          remark[400] = "There is no network to other nodes";
+    char                          remark[480] = "There is no network to other nodes";
 
     if (network != NULL)
-        snprintf(remark, sizeof(remark), "Between nodes, %s has: %s", network->provider, network->why);
+        snprintf(remark, sizeof(remark), "Between nodes, the network %s %s", network->provider, network->why);
     tell(&(struct promise){
         "A put that has completed is visible to every rank, and a notification follows its data.",
         "coherent shared memory on a node, and delivery completion or reads after puts between nodes", "yes", remark });
