@@ -35,6 +35,8 @@ check "launchers: ternrun of this version, and the others found or not" all_of \
 check "promises: each says whether it holds" all_of '[ "$(grep -c "^         rests on: " "$WORK/out")" -ge 12 ]' \
     '[ "$(grep -c "^         rests on: " "$WORK/out")" = "$(grep -cE "^         here:     (yes|no|in part)" "$WORK/out")" ]' \
     'out_has "here:     yes. memfd is there"'
+check "an option says which values it takes" all_of 'out_has "^  TERN_CMA .*\(default\), one of auto\|off$"' \
+    'out_has "^  TERN_TIMEOUT .*\(default\), from 0 to 1e9$"'
 check "the options that matter come first, and the others are counted" all_of '[ "$(names | head -n 1)" = TERN_LOG ]' \
     '! names | grep -qx TERN_MSG_PIECE' 'out_has "^  \([0-9]+ more options, all at their defaults: tern-info --all\)$"'
 SHORT=$(names | wc -l)

@@ -75,18 +75,31 @@ static size_t option_at(size_t i)
     return index;
 }
 
+/* Write the values that an option takes, as they follow its current value: ", one of on|off" or ", from 0 to 8". */
+static void range_text(const struct tern_option_info *o, char *text, size_t size)
+{
+    int colon = (int)strcspn(o->range, ":");
+
+    text[0] = '\0';
+    if (strchr(o->range, '|') != NULL)
+        snprintf(text, size, ", one of %s", o->range);
+    else if (o->range[0] != '\0')
+        snprintf(text, size, ", from %.*s to %s", colon, o->range, o->range + colon + (o->range[colon] == ':'));
+}
+
 static void print_option(size_t index)
 {
     struct tern_option_info o = tern_base_options_row(index);
     const char             *problem = info_options_problem(index);
-    char                    text[2560];
+    char                    text[2560], range[128];
     const struct info_field fields[] = { { "name", o.name },        { "value", o.value },  { "source", o.source },
                                          { "default", o.fallback }, { "type", o.type },    { "range", o.range },
                                          { "meaning", o.meaning },  { "problem", problem } };
 
-    snprintf(text, sizeof(text), "%-20s = %-8s (%s)%s%s\n" INDENT "%s%s%s", o.name, o.value[0] != '\0' ? o.value : "-",
-             o.source, o.range[0] != '\0' ? " of " : "", o.range, o.meaning,
-             problem != NULL ? "\n" INDENT "REFUSED: " : "", problem != NULL ? problem : "");
+    range_text(&o, range, sizeof(range));
+    snprintf(text, sizeof(text), "%-20s = %-8s (%s)%s\n" INDENT "%s%s%s", o.name, o.value[0] != '\0' ? o.value : "-",
+             o.source, range, o.meaning, problem != NULL ? "\n" INDENT "REFUSED: " : "",
+             problem != NULL ? problem : "");
     info_item(text, fields, 8);
 }
 
