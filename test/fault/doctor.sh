@@ -66,6 +66,8 @@ check "hosts in order: status 0" all_of 'status_is 0' no_faults 'lines err 0' 'o
 check "connections and calls are tried in both directions" all_of \
     'has "^  OK     firewall: .*, in 6 trials"' 'has "^  OK     agent: .*, in 6 trials"'
 check "one machine under several names is told" has '^  NOTE   hosts: a and b are the same machine'
+names_loopback() { ! has "^  NOTE   own name: .* resolves to" || has "resolves to ([0-9a-f.:]+), .* instead of \\1 in"; }
+check "a name that leads to a loopback address is told with that address" names_loopback
 check_clean "hosts in order"
 doctor below a,b
 check "an agent that stays" all_of 'status_is 0' no_faults

@@ -270,8 +270,11 @@ static void check_files(struct doctor_list *list, bool several, int ranks, int a
                     "(LimitNOFILE) or of the container.",
                     "A process may open %" PRIu64 " files, and a job of %d ranks may need %" PRIu64 ".", hard, all,
                     wanted);
+    else if (soft < hard)
+        doctor_find(list, 0, DOCTOR_OK, "open files", "",
+                    "A process may open %" PRIu64 ", and Tern may raise that to %" PRIu64 ".", soft, hard);
     else
-        doctor_find(list, 0, DOCTOR_OK, "open files", "", "%" PRIu64 "; Tern may raise it to %" PRIu64 ".", soft, hard);
+        doctor_find(list, 0, DOCTOR_OK, "open files", "", "A process may open %" PRIu64 ".", soft);
 }
 
 /* Return whether a provider needs no hardware that reads the memory of the process. */
@@ -344,9 +347,11 @@ static void check_network(struct doctor_list *list, const struct doctor_job *job
 
 static void check_name(struct doctor_list *list, const struct doctor_job *job, const struct doctor_facts *facts)
 {
-    char name[256] = "";
+    char name[256] = "", remedy[200];
 
     gethostname(name, sizeof(name) - 1);
+    snprintf(remedy, sizeof(remedy), "Enter the address of a network interface instead of %.100s in /etc/hosts.",
+             strncmp(facts->name, "loopback ", 9) == 0 ? facts->name + 9 : "");
     if (strncmp(facts->name, "fine ", 5) == 0)
         doctor_find(list, 0, DOCTOR_OK, "own name", "", "%.100s has the address %.100s.", name, facts->name + 5);
     else if (!job->several)
@@ -354,8 +359,7 @@ static void check_name(struct doctor_list *list, const struct doctor_job *job, c
                     name);
     else if (strncmp(facts->name, "loopback ", 9) == 0)
         doctor_find(
-            list, 0, DOCTOR_NOTE, "own name",
-            "Enter the address of a network interface instead of 127.0.1.1 in /etc/hosts.",
+            list, 0, DOCTOR_NOTE, "own name", remedy,
             "%.100s resolves to %.100s, which is an address of this machine only. Tern does not use it, but MPI "
             "libraries and schedulers do.",
             name, facts->name + 9);
