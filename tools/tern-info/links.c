@@ -15,7 +15,8 @@ void info_links(const struct info_cma *cma)
         { "self", "the rank itself", "loads and stores, inlined from the header", "loads and stores" },
         { "shm", "ranks on this machine", "loads and stores, inlined from the header",
           cma->used ? "cross-memory attach: one copy by the kernel" : "bounce buffer: two copies that overlap" },
-        { "ofi", "ranks on other machines", "writes and reads of the network: see networks", "the same" },
+        { "ofi", "ranks on other machines", "writes and reads of the network: see networks",
+          "writes and reads of the network: see networks" },
     };
 
     info_list("links", "Links");
@@ -49,8 +50,8 @@ void info_progress(const struct info_cma *cma)
         { "events, fence, quiet", "the caller, in test, wait, progress, fence and quiet", "nothing" },
         { "active messages: delivery", "the sender's stores into the target's queue",
           "nothing while the queue has room" },
-        { "active messages: handlers", "the target, in calls that wait or make progress", "to make such calls" },
-        { "barrier, all-gather, making and freeing regions", "the ranks that call it", "to call it too" },
+        { "active messages: handlers", "the target, in calls that wait or make progress", "it must make such calls" },
+        { "barrier, all-gather, making and freeing regions", "the ranks that call it", "it must call it, too" },
         { "news of a rank that died", "ternrun, within a second", "nothing" },
     };
 
@@ -61,8 +62,8 @@ void info_progress(const struct info_cma *cma)
                                              { "target_has_to_do", rows[i].target } };
         char                    text[512];
 
-        snprintf(text, sizeof(text), "%s\n         moved by: %s\n         target:   %s", rows[i].what, rows[i].who,
-                 rows[i].target);
+        snprintf(text, sizeof(text), "%s\n         moved by: %s\n         needed of the target: %s", rows[i].what,
+                 rows[i].who, rows[i].target);
         info_item(text, fields, 3);
     }
     info_list_end();

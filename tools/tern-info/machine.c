@@ -38,9 +38,9 @@ static void usable(hwloc_topology_t topology)
         info_number("usable_cpus", "hardware threads usable", (uint64_t)hwloc_bitmap_weight(set), "");
     }
     if (quota > 0)
-        info_text("cpu_quota", "time on them", "%.2f CPUs, by the control group", quota);
+        info_text("cpu_quota", "CPU time usable", "that of %.2f CPUs, limited by the control group", quota);
     else
-        info_text("cpu_quota", "time on them", "not limited");
+        info_text("cpu_quota", "CPU time usable", "not limited");
     hwloc_bitmap_free(set);
 }
 
