@@ -163,7 +163,7 @@ static void head(const char *title)
 {
     const char *name = table.first->name;
 
-    printf("%s: %zu runs of each, in turn.\nsize: ", title, table.rounds);
+    printf("%s: %zu run%s of each, in turn.\nsize: ", title, table.rounds, table.rounds == 1 ? "" : "s");
     compare_print_sizes();
     printf("best: the smallest time, or the largest bandwidth or rate.\n"
            "Ratios: the figure of %s divided by the figure of the other program. %s is better if the ratio is below "
