@@ -43,6 +43,7 @@ refused() {
 }
 refused "a wrong test gets the nearest name" "there is no test put_latt .did you mean put_lat.*; tern-perf --list shows" put_latt
 refused "also a long one" "there is no test put_latency .did you mean put_lat" put_latency
+refused "also one in capitals" "there is no test PUT_LAT .did you mean put_lat" PUT_LAT
 refused "a name that resembles none gets none" "there is no test xyzzy; tern-perf --list" xyzzy
 refused "a wrong option gets the nearest name" "unknown option: --wndow .did you mean --window" put_bw --wndow 4
 refused "an option that resembles none gets none" "unknown option: --qqqqqq; see" put_bw --qqqqqq

@@ -4,6 +4,7 @@
  * test with a limit uses --vs-limit, and so on (perf_test_uses). An option that has no effect on a test is an error,
  * because the user would believe that the figures depend on the option.
  */
+#include <ctype.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,8 +68,8 @@ int perf_complain(const char *what, const char *about)
     return 2;
 }
 
-/* Return the number of characters to insert, delete or replace to turn a into b. If one of the two begins with the
- * other, the result is 1. */
+/* Return the number of characters to insert, delete or replace to turn a, in lower case, into b. If one of the two
+ * begins with the other, the result is 1. */
 static size_t distance(const char *a, const char *b)
 {
     size_t row[MAX_NAME + 1], n = strlen(a), m = strlen(b), shorter = n < m ? n : m;
@@ -84,7 +85,8 @@ static size_t distance(const char *a, const char *b)
 
         row[0] = i;
         for (size_t j = 1; j <= m; j++) {
-            size_t replaced = diagonal + (a[i - 1] != b[j - 1]), other = row[j] < row[j - 1] ? row[j] : row[j - 1];
+            size_t replaced = diagonal + (tolower((unsigned char)a[i - 1]) != b[j - 1]),
+                   other = row[j] < row[j - 1] ? row[j] : row[j - 1];
 
             diagonal = row[j];
             row[j] = replaced < other + 1 ? replaced : other + 1;
