@@ -56,6 +56,13 @@ refused "two formats" "exclude each other" put_lat --csv --json
 refused "a second test" "one test at a time; this is too much: get_lat" put_lat get_lat
 refused "size 0" "0 is no size for this test: put_lat" put_lat --sizes 0
 
+# Sizes that a test does not take.
+job "$PERF" strided_bw --csv --time 0.004 --repeat 2 --sizes 16,24 --element 12
+check "a size without figures is reported" all_of 'status_is 0' 'csv_has strided_bw shm bandwidth' \
+    'err_count "warning: strided_bw has no figures for size 16; man tern-perf" 1' 'err_lacks "size 24"'
+job "$PERF" strided_bw --quiet --time 0.004 --repeat 2 --sizes 16 --element 3
+check "a test without figures fails" all_of 'status_is 1' 'has_lines out 0' 'err_count "has no figures for these sizes" 1'
+
 # Each option, with a test that does not use it.
 refused "--element" "put_lat does not use --element; these tests use it: strided_bw, indexed_bw, vector_bw, acc_shapes$" put_lat --element 8
 refused "--generate" "put_lat does not use --generate; these tests use it: am_lat$" put_lat --generate

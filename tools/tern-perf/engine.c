@@ -224,6 +224,19 @@ void perf_close(struct perf *p)
     free(p->gather);
 }
 
+/* Rank 0: report a size of the command line for which the test has no figures, because it is too long or no multiple of
+ * what the test transfers. before is the number of figures before the test ran with this size. */
+static void tell_missing(const struct perf *p, uint64_t size, size_t before)
+{
+    size_t count;
+
+    perf_report_all(&count);
+    if (p->rank == 0 && count == before && p->opt->size_count > 0 && !p->opt->quiet)
+        fprintf(stderr,
+                "tern-perf: warning: %s has no figures for size %llu; man tern-perf says which sizes it takes\n",
+                p->test->name, (unsigned long long)size);
+}
+
 /* Run the test over its windows and sizes. */
 void perf_run(struct perf *p)
 {
@@ -236,10 +249,13 @@ void perf_run(struct perf *p)
     for (size_t w = 0; w < window_count; w++) {
         for (size_t s = 0; s < size_count; s++, part++) {
             struct perf_case c = { .p = p, .size = sizes[s], .window = windows[w], .target = p->peer };
+            size_t           before;
 
             c.stride = message_stride(c.size);
             perf_progress_part((double)part / (double)parts, (double)(part + 1) / (double)parts);
+            perf_report_all(&before);
             p->test->run(&c);
+            tell_missing(p, sizes[s], before);
         }
     }
 }

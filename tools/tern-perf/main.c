@@ -109,12 +109,28 @@ static int ranks_to_be(void)
     return at != NULL ? atoi(at + strlen("ranks=")) : 1;
 }
 
+/* Print and draw the figures of a job. Returns false, and prints the reason, if there are none or they cannot be
+ * drawn. */
+static bool report_job(const struct perf_options *o, const struct perf_test *test, const char *title,
+                       const char *picture)
+{
+    size_t count;
+
+    perf_report_all(&count);
+    if (count > 0 || o->format != PERF_TEXT)
+        perf_report_end(title);
+    if (count == 0)
+        fprintf(stderr, "tern-perf: %s has no figures for these sizes; man tern-perf says which sizes it takes\n",
+                test->name);
+    return count > 0 && (o->plot == NULL || perf_plot(o->plot, picture));
+}
+
 /* Run a test in the job that this process belongs to. */
 static int run_in_job(const struct perf_options *o, const struct perf_test *test)
 {
     struct perf p;
     char        title[512], picture[512];
-    bool        drawn = true;
+    bool        ok = true;
     tern_status status;
 
     if (o->plot != NULL && perf_speaks() && !perf_plot_possible(o->plot))
@@ -149,13 +165,11 @@ static int run_in_job(const struct perf_options *o, const struct perf_test *test
     perf_progress_begin(test->name, p.rank == 0 && !o->quiet);
     perf_run(&p);
     perf_progress_end();
-    if (p.rank == 0) {
-        perf_report_end(title);
-        drawn = o->plot == NULL || perf_plot(o->plot, picture);
-    }
+    if (p.rank == 0)
+        ok = report_job(o, test, title, picture);
     perf_close(&p);
     perf_must(tern_finalize(), "tern_finalize");
-    return drawn ? 0 : 1;
+    return ok ? 0 : 1;
 }
 
 static int dispatch(const struct perf_options *o, char **argv)
