@@ -272,7 +272,7 @@ static void time_limits(int to)
     if (tern_rank() == 0) { /* all other ranks are busy elsewhere */
         sent = fill(to, &am);
         RETURNS(TERN_ERR_TIMEOUT, tern_am_short(ctx, to, COUNT, NULL, 0));
-        SAYS("room");
+        SAYS("space in the queue");
         RETURNS(TERN_ERR_TIMEOUT, tern_am_prepare(ctx, to, &opts, &out));
         for (int rank = 1; rank < tern_size(); rank++)
             tell_word(rank, round, sent);

@@ -4,6 +4,9 @@
  * ranks create a team meanwhile, even if one of them has failed to create a team with that rank.
  *
  * ranks: 3
+ * network: 3
+ * poor: off, because it needs three ranks
+ * imposed: off, because it needs three ranks
  */
 #include "job_test.h"
 
