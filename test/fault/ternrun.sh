@@ -232,6 +232,38 @@ is 124; report $? "a signal then ends it without waiting for the reader"
 kill -9 -- -"$holder"; wait "$holder" 2>/dev/null
 has_left_nothing "after output that nobody took"
 
+# The ranks and ternrun write to one pipe, which is read slowly. Labels make the buffered lines six times as long as
+# what the last rank wrote, so that ternrun's own lines find the buffer full.
+exec 9<>"$work/fifo"
+count=$((count + 1)); mark=TERNRUN_TEST_MARK=$$.$count
+mkdir "$work/up"
+cat >"$work/full" <<'END'
+trap '' USR1
+: >"$1/$TERN_RANK"
+[ "$TERN_RANK" = 11 ] || exec sleep 1000
+until [ "$(ls "$1" | wc -l)" -eq 12 ]; do sleep 0.05; done
+exec yes ''
+END
+env --default-signal "$mark" "$run" -n 12 --label --verbose sh "$work/full" "$work/up" >"$work/fifo" 2>&1 &
+job=$!
+: >"$work/out"
+for _ in $(seq 6); do
+    timeout 20 dd bs=65536 count=3 iflag=fullblock status=none <&9 >>"$work/out" || break
+    for _ in 1 2 3 4 5; do sleep 0.05; kill -USR1 "$job"; done
+done
+kill -TERM "$job"
+sed '/^end of the output$/q' <"$work/fifo" >>"$work/out" &
+reader=$!
+finish; echo 'end of the output' >&9; wait "$reader"; exec 9>&-
+is 143 && prints '^ternrun: received signal 10 .*: passed on to 12 ranks$' &&
+    ! grep -qvE '^\[11\] $|^ternrun: |^end of the output$' "$work/out"
+report $? "ternrun's own lines find room in a full buffer, and no line is damaged"
+has_left_nothing "after a full buffer"
+variables=()
+for i in $(seq 400); do variables+=(-x "LONG_$i=$(printf %0900d "$i")"); done
+"$run" -n 1 --verbose "${variables[@]}" true 2>&1 | { sleep 1; grep -c '^ternrun: environment: LONG_'; } >"$work/out"
+[ "$(cat "$work/out")" = 400 ]; report $? "none of ternrun's own lines is lost while nobody reads them"
+
 # ---- input ----
 
 count=$((count + 1)); mark=TERNRUN_TEST_MARK=$$.$count

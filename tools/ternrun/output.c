@@ -24,7 +24,8 @@
 #include "hosts.h"
 
 #define SINK_BYTES (4 * LINE_BYTES)
-#define SAY_BYTES 16384                 /* additional space for ternrun's own lines */
+#define SAY_BYTES 16384                 /* additional space for ternrun's own lines, which grows */
+#define SAY_MAX (32u << 20)             /* up to this size of the buffer */
 #define SHOW_IDLE_NS (200 * NS_PER_MS)  /* an unfinished line is shown when it has not grown for this long, */
 #define SHOW_RETURN_NS (50 * NS_PER_MS) /* or, with a carriage return (progress bars), this long after it began */
 
@@ -59,7 +60,8 @@ static void sink_open(struct run_sink *sink, int fd)
 static bool sink_start(struct run_sink *sink, int fd)
 {
     *sink = (struct run_sink){ .is_tty = isatty(fd) };
-    sink->data = malloc(SINK_BYTES + SAY_BYTES);
+    sink->size = SINK_BYTES + SAY_BYTES;
+    sink->data = malloc(sink->size);
     sink_open(sink, fd);
     return sink->data != NULL;
 }
@@ -110,7 +112,24 @@ static bool sink_has_room(struct run_sink *sink, size_t len, size_t limit)
     if (sink->from > 0)
         memmove(sink->data, sink->data + sink->from, sink->len);
     sink->from = 0;
-    return len <= limit - sink->len;
+    return sink->len <= limit && len <= limit - sink->len;
+}
+
+/* Make space for len more bytes of ternrun's own lines, of which there are as many as ranks. Returns false if that is
+ * impossible. The data begins at the start of the buffer. */
+static bool sink_grow(struct run_sink *sink, size_t len)
+{
+    size_t size = sink->size;
+    char  *data;
+
+    while (size - sink->len < len && size < SAY_MAX)
+        size *= 2;
+    data = size - sink->len < len ? NULL : realloc(sink->data, size);
+    if (data == NULL)
+        return false;
+    sink->data = data;
+    sink->size = size;
+    return true;
 }
 
 /* Add a line, or a part of one, of a stream (NULL: ternrun's own). Returns false if there is no space now. */
@@ -122,7 +141,8 @@ static bool sink_add(struct run_sink *sink, struct run_stream *stream, const cha
 
     if (sink->is_broken)
         return true; /* discarded */
-    if (!sink_has_room(sink, closes + prefix_len + len, stream != NULL ? SINK_BYTES : SINK_BYTES + SAY_BYTES))
+    if (!sink_has_room(sink, closes + prefix_len + len, stream != NULL ? SINK_BYTES : sink->size) &&
+        (stream != NULL || !sink_grow(sink, closes + prefix_len + len)))
         return false;
     if (closes)
         sink_append(sink, "\n", 1);

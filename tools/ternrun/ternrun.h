@@ -166,7 +166,7 @@ struct run_sink {
     bool               is_tty, is_socket, is_broken;
     int                error; /* errno of the failed write */
     char              *data;  /* [from, from + len) has not been written yet */
-    size_t             from, len;
+    size_t             from, len, size;
     struct run_stream *open; /* the stream whose unfinished line was written last; NULL: the last byte was a newline */
 };
 
