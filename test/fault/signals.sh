@@ -229,6 +229,44 @@ END
     check_clean "$WHERE: the shell of a stopped job ended"
 done
 
+# The kernel stops a process in the background that uses the terminal.
+printf '#!/bin/bash\nread answer < /dev/tty\n' > "$WORK/reads"
+printf '#!/bin/bash\nstty -echo < /dev/tty\n' > "$WORK/sets"
+printf '#!/bin/bash\n[ "$1" != b ] || read answer < /dev/tty\nshift\nexec "$@"\n' > "$WORK/asks"
+chmod +x "$WORK/reads" "$WORK/sets" "$WORK/asks"
+for PLACE in "${PLACES[@]}"; do
+    case $PLACE in -n*) WHERE="one host" ;; *) WHERE="several hosts" ;; esac
+    terminal PLACE="$PLACE" << 'END'
+wait ^prompt%
+type $RUN $PLACE $WORK/reads\r
+wait ternrun: .*rank [0-2] .pid [0-9]+, host .* has stopped, because it tried to read from the terminal;
+type ^C
+wait received signal 2
+wait ^prompt%
+type $RUN $PLACE $WORK/sets\r
+wait ternrun: .*rank [0-2] .pid [0-9]+, host .* has stopped, because it tried to change the settings
+type ^C
+wait received signal 2
+wait ^prompt%
+type exit\r
+end
+END
+    check "$WHERE: a rank that the terminal stops is reported" status_is 0
+    check_clean "$WHERE: a rank that the terminal stopped"
+done
+for FANOUT in 0 2; do
+    terminal FANOUT="$FANOUT" << 'END'
+wait ^prompt%
+type $RUN --hosts a,c,b,d --fanout $FANOUT --agent $WORK/asks echo started; echo status $?\r
+wait ternrun: host b: no ternrun answers there: .*asks wants to ask something at the terminal.*asks b true
+wait ^status 1
+type exit\r
+end
+END
+    check "an agent that asks at the terminal is reported, and does not hang (--fanout $FANOUT)" all_of 'status_is 0' '! out_has ^started'
+    check_clean "an agent that asked (--fanout $FANOUT)"
+done
+
 # Control-Z at any moment of the start.
 printf 'echo $$ > "$WORK/begun"\nexec "$@"\n' > "$WORK/begin" # here the job is in the foreground
 for DELAY in 0 0.01 0.02 0.03 0.05 0.08; do

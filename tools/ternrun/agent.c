@@ -203,6 +203,18 @@ int run_agent_start(const struct run_caller *caller, struct run_host *host, char
     return error != 0 ? EXIT_TROUBLE : 0;
 }
 
+void run_agent_waited(struct run_host *host, int status)
+{
+    if (!WIFSTOPPED(status)) {
+        host->agent = 0;
+        host->ended = status;
+    } else if (WSTOPSIG(status) == SIGTTIN || WSTOPSIG(status) == SIGTTOU) {
+        /* The agent is in the background of the terminal, and would stay stopped forever. */
+        host->has_asked = true;
+        kill(-host->agent, SIGKILL);
+    }
+}
+
 /* Handle a complete line of the agent's standard error. */
 static void line_end(struct run_host *host, run_agent_line *handle, void *arg)
 {
@@ -270,7 +282,13 @@ enum run_loss run_agent_loss(const char *agent, const struct run_host *host, cha
         quote_data(host, text, size < QUOTE_BYTES ? size : QUOTE_BYTES);
         return RUN_LOSS_FOREIGN;
     }
-    if (host->agent != 0)
+    if (host->has_asked)
+        snprintf(
+            text, size,
+            "%.*s wants to ask something at the terminal, such as a password or whether to trust a key; first make "
+            "'%.100s %.100s true' succeed without a question, for ssh with ssh-copy-id",
+            name_len, agent, agent, host->name);
+    else if (host->agent != 0)
         snprintf(text, size, "%.*s closed its end%s%s", name_len, agent, between, host->last);
     else if (WIFSIGNALED(host->ended))
         snprintf(text, size, "%.*s was killed by signal %d%s%s", name_len, agent, WTERMSIG(host->ended), between,

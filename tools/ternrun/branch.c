@@ -263,10 +263,8 @@ void run_branch_reap(struct run_up *up)
         struct run_host *host = &up->branch->child[i];
         int              status;
 
-        if (host->agent != 0 && waitpid(host->agent, &status, WNOHANG) == host->agent) {
-            host->agent = 0;
-            host->ended = status;
-        }
+        if (host->agent != 0 && waitpid(host->agent, &status, WNOHANG | WUNTRACED) == host->agent)
+            run_agent_waited(host, status);
     }
 }
 

@@ -124,6 +124,7 @@ static size_t here_poll(struct run_job *job, struct pollfd *fds)
 static void here_serve(struct run_job *job)
 {
     run_ends_collect(job);
+    run_ends_stopped(job);
     run_fore_check(job);
     if (job->up != NULL)
         run_up_serve(job);

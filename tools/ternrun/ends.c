@@ -173,3 +173,40 @@ void run_ends_collect(struct run_job *job)
     if (collect(job) && job->up == NULL)
         tern_boot_relay_wake(job->segment, (uint32_t)job->given.ranks);
 }
+
+/* ---- ranks that the terminal stops ---- */
+
+/* The kernel stops a process in the background that uses the terminal. A rank would wait forever, because no rank is in
+ * the foreground. Only the first such rank of this host is reported. */
+static void note_stop(struct run_job *job, int r, const siginfo_t *info)
+{
+    const char *what = info->si_status == SIGTTIN ? "read from the terminal"
+                                                  : "change the settings of the terminal, or to write to it directly";
+    const char *remedy = info->si_status == SIGTTIN ? "let rank 0 read its standard input instead"
+                                                    : "let it use its standard files instead, and see 'stty -tostop'";
+
+    if (job->has_stopped || (info->si_status != SIGTTIN && info->si_status != SIGTTOU))
+        return;
+    job->has_stopped = true;
+    run_say("rank %d (pid %d, host %.200s) has stopped, because it tried to %s; all ranks are in the background of the "
+            "terminal: end the job, and %s",
+            job->first + r, (int)info->si_pid, job->host, what, remedy);
+}
+
+void run_ends_stopped(struct run_job *job)
+{
+    for (;;) {
+        siginfo_t info = { 0 };
+        int       r;
+
+        if (waitid(P_ALL, 0, &info, WSTOPPED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
+            return;
+        r = find_rank(job, info.si_pid);
+        if ((r < 0 && job->starters != NULL) || (r >= 0 && run_fore_is(job, r)) ||
+            run_branch_owns(job->up, info.si_pid))
+            return; /* run_starters, run_fore_check or run_branch_reap handles it */
+        if (r >= 0)
+            note_stop(job, r, &info);
+        waitid(P_PID, (id_t)info.si_pid, &(siginfo_t){ 0 }, WSTOPPED | WNOHANG);
+    }
+}

@@ -94,9 +94,10 @@ struct run_host {
     int                  from;   /* the host that its next frame comes from; 0: no frame HOST precedes it */
     enum run_host_state  state;
     struct tern_frame_io channel;
-    pid_t                agent; /* also its process group; 0: none, or already reaped */
-    int                  ended; /* wait status of an agent that was reaped */
-    int                  err;   /* standard error of the agent; -1: at end of file */
+    pid_t                agent;     /* also its process group; 0: none, or already reaped */
+    int                  ended;     /* wait status of an agent that was reaped */
+    bool                 has_asked; /* the agent wanted to use the terminal, and was killed */
+    int                  err;       /* standard error of the agent; -1: at end of file */
     char                 line[512], last[512];
     size_t               line_len;
     int                  asked;        /* the last signal sent to the host with END */
@@ -159,6 +160,9 @@ struct run_caller {
 /* agent.c: start the agent for a host. Returns 0, or the exit status for the failure; why is then the reason. */
 int  run_agent_start(const struct run_caller *caller, struct run_host *host, char *why, size_t size);
 bool run_agent_find_self(char *path, size_t size); /* write the path of this ternrun */
+
+/* Note what waitpid reports about the agent of a host: it has ended, or it has stopped. */
+void run_agent_waited(struct run_host *host, int status);
 
 typedef void  run_agent_line(void *arg, struct run_host *host);
 /* Read the agent's standard error. handle is called for each line, which is then host->last. */

@@ -336,13 +336,11 @@ static void reap(struct run_job *job)
     pid_t pid;
     int   status;
 
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
         struct run_host *host = host_of_agent(job, pid);
 
-        if (host == NULL)
-            continue;
-        host->agent = 0;
-        host->ended = status;
+        if (host != NULL)
+            run_agent_waited(host, status);
     }
 }
 

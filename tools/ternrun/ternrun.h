@@ -337,6 +337,7 @@ struct run_job {
     struct run_fore          fore;
     struct run_trace         trace;
     bool                     has_crashed; /* the crash of a rank was reported */
+    bool                     has_stopped; /* a rank that the terminal stopped was reported */
     struct winsize           window;      /* window size of these terminals; zero: unknown */
     /* Ranks on this host. */
     const struct run_plan   *plan;
@@ -419,6 +420,7 @@ struct run_verdict {
 };
 
 void run_ends_collect(struct run_job *job); /* handle all child processes that have ended */
+void run_ends_stopped(struct run_job *job); /* report a rank that stopped because it used the terminal */
 /* Report a failure, and end the job or let the other ranks go on, according to on_failure. */
 void run_ends_fail(struct run_job *job, int status, const char *text);
 /* Record and report that a rank has ended. The segment and the other ranks have already been told. */
