@@ -72,6 +72,19 @@ hosts a:2,b:2,c:2 -n 3 --verbose "$RANK" join all finalize
 check "-n fills hosts in their order" all_of 'status_is 0' 'err_has "host a: ranks 0 to 1"' \
     'err_has "host b: ranks 2 to 2"' 'err_lacks "host c"'
 
+# ---- this machine ----
+
+mkdir "$WORK/bin"
+printf '#!/bin/sh\necho called "$@" >&2\nexit 255\n' > "$WORK/bin/ssh" && chmod +x "$WORK/bin/ssh"
+for name in localhost 127.0.0.1 '[::1]' "$(hostname)"; do
+    job env PATH="$WORK/bin:$PATH" "$RUN" --hosts "$name:2" --fanout 2 "$RANK" join all finalize say=x
+    check "no agent is called if the only host is $name" all_of 'status_is 0' 'lines err 0' 'lines out 2'
+done
+job env PATH="$WORK/bin:$PATH" "$RUN" --hosts localhost:1,b:1 "$RANK" say=x
+check "of several hosts, all are called" all_of 'status_is 1' 'err_has "called .* (localhost|b) "'
+job "$RUN" --hosts localhost:2 --agent "$WORK/here" --verbose "$RANK" join all finalize
+check "--agent calls also this machine" all_of 'status_is 0' 'err_has "host localhost: ranks 0 to 1, called by"'
+
 # ---- unusable hosts ----
 
 refused() { # what is wrong, the agent, and what is said

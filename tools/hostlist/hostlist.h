@@ -69,7 +69,7 @@ bool        host_scheduler_read(const struct host_refusal *refusal, struct host_
 /* Return a variable's value; NULL if it is not set or empty. */
 const char *host_setting(const char *name);
 const char *host_first_of(const char *value, const char *otherwise); /* value, unless it is NULL */
-/* Return whether a name of the scheduler is that of this machine. */
+/* Return whether a name of the scheduler, or of a user if allocation is empty, is that of this machine. */
 bool        host_is_this_machine(const struct host_allocation *allocation, const char *name);
 
 #endif

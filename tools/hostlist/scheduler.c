@@ -89,9 +89,13 @@ static bool is_same(const char *a, const char *b)
 
 bool host_is_this_machine(const struct host_allocation *allocation, const char *name)
 {
-    char here[256] = "";
+    static const char *const loopback[] = { "localhost", "127.0.0.1", "[::1]" };
+    char                     here[256] = "";
 
     if (allocation->node != NULL)
         return strcmp(allocation->node, name) == 0;
+    for (size_t i = 0; i < sizeof(loopback) / sizeof(loopback[0]); i++)
+        if (strcmp(name, loopback[i]) == 0)
+            return true;
     return gethostname(here, sizeof(here) - 1) == 0 && is_same(here, name);
 }

@@ -416,6 +416,9 @@ static void choose_hosts(struct run_config *config)
     if (config->host_list == NULL && !config->is_local && getenv("TERN_BOOT") == NULL &&
         !run_schedule_take(&refusal, config))
         run_usage("%s", why);
+    if (config->host_list != NULL && config->agent == NULL && config->hosts == 1 &&
+        host_is_this_machine(&(struct host_allocation){ .node = NULL }, config->host[0].name))
+        run_hosts_free(config); /* no agent is necessary */
 }
 
 /* Check the number of ranks and the agent, with the hosts chosen. */
@@ -428,7 +431,7 @@ static void check_hosts(struct run_config *config)
                   TERN_MAX_NODE_RANKS);
     if (config->host == NULL && config->agent != NULL)
         run_usage("--agent is for --hosts");
-    if (config->host == NULL && config->fanout >= 0)
+    if (config->host == NULL && config->host_list == NULL && config->fanout >= 0)
         run_usage("--fanout is for --hosts");
     if (config->programs == 1)
         config->program[0].ranks = config->ranks;
