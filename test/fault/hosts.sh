@@ -94,7 +94,7 @@ refused() { # what is wrong, the agent, and what is said
     check_clean "$1" quiet
 }
 refused "a host that cannot be reached" unreachable \
-    '^ternrun: host b: no ternrun answers there: .* status 255: connect to host b: No route to host$'
+    '^ternrun: host b: no ternrun answers there: .* status 255: connect to host b: No route to host; see tern-info --doctor --hosts b$'
 refused "a host without ternrun" lacking '^ternrun: host b: no ternrun answers there: .* status 127: .*No such file'
 refused "a host with another version" older '^ternrun: host b: it has ternrun 0\.0\.1 \(layout 1\) and this is '
 refused "a host whose shell prints" welcoming "^ternrun: host b: what it answers is not from ternrun: 'Welcome to b'"

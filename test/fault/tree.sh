@@ -109,7 +109,7 @@ for WRONG in h08 h09 h11; do
     esac
     job "$RUN" --fanout 2 --hosts "$HOSTS" --agent "$WORK/unreachable" --timeout 30 "$RANK" say=started
     check "$WRONG cannot be reached: one line, status 1, no rank is started" all_of 'status_is 1' 'lines out 0' \
-        'said "^ternrun: host $WRONG: no ternrun answers there: .* status 255: connect to host $WRONG: No route to host$CALLED$BEHIND$"'
+        'said "^ternrun: host $WRONG: no ternrun answers there: .* status 255: connect to host $WRONG: No route to host; see tern-info --doctor --hosts $WRONG$CALLED$BEHIND$"'
 done
 job "$RUN" --fanout 2 --hosts "$HOSTS" --agent "$WORK/older" --timeout 30 "$RANK" say=started
 check "a host with another version is named" all_of 'status_is 1' 'lines out 0' \

@@ -96,7 +96,8 @@ static void explain(struct run_job *job, struct run_host *host, enum run_loss lo
     else if (loss == RUN_LOSS_NOT_CALLED)
         refuse(job, host, status, "%s", text);
     else
-        refuse(job, host, EXIT_TROUBLE, "no ternrun answers there: %s", text);
+        refuse(job, host, EXIT_TROUBLE, "no ternrun answers there: %s; see tern-info --doctor --hosts %.100s", text,
+               host->name);
 }
 
 /* ---- frames from hosts ---- */
