@@ -166,6 +166,11 @@ hosts a:4,b:4 /etc/passwd
 check "a file that is not executable: one line, status 126" all_of 'status_is 126' 'lines err 1'
 hosts a:2,b:2 --bind 60000 true
 check "a cpu that a host does not have: status 2" all_of 'status_is 2' 'err_has "^ternrun: host [ab]: --bind 60000"'
+printf '#!/no/such/interpreter\n' > "$WORK/script" && chmod +x "$WORK/script"
+hosts a:1,b:1 "$WORK/script"
+check "a script without its interpreter is told from a missing one" all_of 'status_is 127' 'said "the file exists, but the interpreter"'
+hosts a:1,b:1 "$WORK/missing"
+check "a program that is missing on a host: what to do" said 'No such file or directory; a program must have the same path on every host$'
 mkdir "$WORK/gone"
 (cd "$WORK/gone" && rmdir "$WORK/gone" && "$RUN" --hosts a:2 --agent "$WORK/here" true > "$WORK/out" 2> "$WORK/err")
 check "a directory that is not there: one line" said '^ternrun: '

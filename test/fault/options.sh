@@ -96,6 +96,25 @@ undocumented() {
 }
 check "the manual page has each option of --help" eval 'undocumented | tee /dev/stderr | { ! grep -q .; }'
 
+# ---- programs that cannot be started ----
+
+cannot() { # text, status, pattern, arguments
+    local text=$1 expected=$2
+    PATTERN="^ternrun: cannot start $3\$"
+    shift 3
+    job "$RUN" "$@"
+    check "$text" all_of "status_is $expected" 'said "$PATTERN"' 'lines out 0'
+}
+mkdir "$WORK/folder"
+printf '#!/no/such/interpreter\n' > "$WORK/folder/script" && chmod +x "$WORK/folder/script"
+cannot "a directory" 126 "'$WORK/folder': it is a directory" -n 2 "$WORK/folder"
+cannot "a script whose interpreter is missing" 127 "'$WORK/folder/script': the file exists, but the interpreter .* does not" \
+    -n 2 "$WORK/folder/script"
+cannot "the same in the directory of --wdir" 127 "'./script': the file exists, but .*" -n 2 --wdir "$WORK/folder" ./script
+cannot "a missing file" 127 "'$WORK/folder/none': No such file or directory" -n 2 "$WORK/folder/none"
+cannot "a command of --prefix with a path" 127 "'/no/such/command', which is to run the program: no such command" \
+    -n 2 --prefix /no/such/command true
+
 # ---- environment ----
 
 for name in TERN_BOOT TERN_RANK TERN_SIZE TERN_LOCAL_RANK TERN_LOCAL_SIZE; do

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
@@ -226,32 +227,63 @@ static void explain_process(const struct run_job *job, int rank, const struct ru
                job->given.ranks, strerror(failure->error));
 }
 
+/* Return the file information of a program whose name has a slash, as seen from the directory of its ranks. */
+static bool find_file(const struct run_program *program, const char *name, struct stat *about)
+{
+    bool has_directory = program->directory != NULL && *program->directory != '\0';
+    int  from = has_directory ? open(program->directory, O_PATH | O_DIRECTORY | O_CLOEXEC) : AT_FDCWD;
+    bool found = strchr(name, '/') != NULL && fstatat(from, name, about, 0) == 0;
+
+    if (has_directory)
+        close_if(from);
+    return found;
+}
+
+/* Report why a file could not be executed. */
+static void explain_file(const struct run_job *job, const struct run_program *program, const char *name, int error,
+                         int status)
+{
+    bool        is_missing = error == ENOENT, is_remote = job->up != NULL && job->up->order.hosts > 1;
+    struct stat about;
+
+    if (is_missing && name != program->words[0])
+        report(job, status, "cannot start '%.200s', which is to run the program: no such command%s", name,
+               strchr(name, '/') == NULL ? " in PATH" : "");
+    else if (is_missing && strchr(name, '/') == NULL)
+        report(job, status, "cannot start '%.200s': no such program in PATH; write ./%.200s for one in this directory",
+               name, name);
+    else if (is_missing && find_file(program, name, &about))
+        report(job, status,
+               "cannot start '%.300s': the file exists, but the interpreter in its first line, or the loader that it "
+               "was linked for, does not",
+               name);
+    else if (error == EACCES && find_file(program, name, &about) && S_ISDIR(about.st_mode))
+        report(job, status, "cannot start '%.400s': it is a directory", name);
+    else
+        report(job, status, "cannot start '%.400s': %s%s", name, strerror(error),
+               is_missing && is_remote ? "; a program must have the same path on every host" : "");
+}
+
 /* Report why the process of the rank could not execute the program. Returns the exit status for that. */
 static int explain_exec(const struct run_job *job, int rank, const struct run_failure *failure)
 {
     const struct run_program *program = run_program_of(job->config, job->first + rank);
     char                    **command = run_wrap_command(job, rank, program->words);
-    const char               *name = command != NULL ? command[0] : program->words[0];
     const char               *text = strerror(failure->error);
     int                       status = EXIT_TROUBLE;
 
-    if (failure->step == RUN_STEP_EXEC)
+    if (failure->step == RUN_STEP_EXEC) {
         status = failure->error == ENOENT || failure->error == ENOTDIR ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
-    if (failure->step == RUN_STEP_EXEC && failure->error == ENOENT && name != program->words[0])
-        report(job, status, "cannot start '%.200s', which is to run the program: no such command in PATH", name);
-    else if (failure->step == RUN_STEP_EXEC && failure->error == ENOENT && strchr(name, '/') == NULL)
-        report(job, status, "cannot start '%.200s': no such program in PATH; write ./%.200s for one in this directory",
-               name, name);
-    else if (failure->step == RUN_STEP_EXEC)
-        report(job, status, "cannot start '%.400s': %s", name, text);
-    else if (failure->step == RUN_STEP_DIRECTORY)
+        explain_file(job, program, command != NULL ? command[0] : program->words[0], failure->error, status);
+    } else if (failure->step == RUN_STEP_DIRECTORY) {
         report(job, status, "cannot start rank %d in the directory %.300s of --wdir: %s", job->first + rank,
                program->directory, text);
-    else
+    } else {
         report(job, status, "cannot start rank %d: %s: %s", job->first + rank,
                failure->step == RUN_STEP_BIND ? "it cannot be bound to its cpus"
                                               : "its standard files cannot be set up",
                text);
+    }
     run_wrap_free(command, program->words);
     return status;
 }
