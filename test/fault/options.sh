@@ -96,6 +96,13 @@ undocumented() {
 }
 check "the manual page has each option of --help" eval 'undocumented | tee /dev/stderr | { ! grep -q .; }'
 
+for option in --help --version; do
+    env FAULT_MARK="$MARK" "$RUN" "$option" > /dev/full 2> "$WORK/err"
+    STATUS=$? HUNG=0
+    check "$option that cannot be written: one line, status 1" all_of 'status_is 1' \
+        'said "^ternrun: cannot write standard output: No space left on device\$"'
+done
+
 # ---- programs that cannot be started ----
 
 cannot() { # text, status, pattern, arguments

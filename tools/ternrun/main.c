@@ -36,9 +36,10 @@ static const char default_agent[] = "ssh -T -o BatchMode=yes -o ConnectTimeout=3
 /* Print to standard output and exit. A full disk or a closed pipe is a failure. */
 __attribute__((noreturn)) static void print_and_exit(const char *head, const char *text, const char *tail)
 {
-    bool failed = fputs(head, stdout) < 0 || fputs(text, stdout) < 0 || fputs(tail, stdout) < 0;
-
-    exit(failed || fflush(stdout) != 0 ? EXIT_TROUBLE : 0);
+    if (fputs(head, stdout) >= 0 && fputs(text, stdout) >= 0 && fputs(tail, stdout) >= 0 && fflush(stdout) == 0)
+        exit(0);
+    run_say("cannot write standard output: %s", strerror(errno));
+    exit(EXIT_TROUBLE);
 }
 
 /* ---- the options ---- */
