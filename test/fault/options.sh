@@ -80,6 +80,11 @@ answered --mca '-x TERN_NAME=VALUE'
 answered --kill-on-bad-exit '--on-failure abort'
 answered --launch-agent '--agent COMMAND'
 answered -configfile '-n 2 program : -n 3 another'
+answered --display '--show-binding'
+answered --with-ft '--on-failure return'
+answered --xterm '--gdb RANKS'
+answered -i '< FILE'
+answered --preload-binary 'same path on every host'
 
 # Every option that is in an answer exists, or the answer is of no use.
 job "$RUN" --help

@@ -13,6 +13,7 @@
 #define USE_VARIABLE "use -x NAME=VALUE"
 #define USE_TERN_OPTION "the options of Tern are environment variables, which -x TERN_NAME=VALUE sets; see tern-info"
 #define USE_PROGRAMS "write the programs on the command line: -n 2 program : -n 3 another"
+#define USE_SAME_PATH "copy the files to the same path on every host before the job"
 #define INHERITED "leave it out, because the ranks inherit the environment of ternrun"
 #define LEAVE_OUT "leave it out, because ternrun does not need it"
 
@@ -57,6 +58,7 @@ static const struct {
     { "cpu-list", "use --bind with a list of cpus, such as --bind 0,2,4-7" },
     { "use-hwthread-cpus", USE_BIND },
     { "report-bindings", "use --show-binding" },
+    { "display", "use --verbose or --show-binding" },
     { "display-map", "use --verbose" },
     { "display-allocation", "use --verbose" },
     { "report-pid", "use --verbose" },
@@ -83,6 +85,11 @@ static const struct {
     { "chdir", "use --wdir DIR" },
     { "D", "use --wdir DIR" },
     { "stdin", "standard input goes to rank 0" },
+    { "input", "use < FILE, because standard input goes to rank 0" },
+    { "i", "use < FILE, because standard input goes to rank 0" },
+    { "merge-stderr-to-stdout", "use 2>&1" },
+    { "unbuffered", "leave it out, because ternrun passes output on line by line" },
+    { "u", "leave it out, because ternrun passes output on line by line" },
     { "genv", USE_VARIABLE },
     { "genvlist", "use -x NAME for each variable; the ranks inherit the environment of ternrun anyway" },
     { "envlist", "use -x NAME for each variable; the ranks inherit the environment of ternrun anyway" },
@@ -103,9 +110,17 @@ static const struct {
     { "kill-on-bad-exit", "leave it out, because --on-failure abort is the default" },
     { "K", "leave it out, because --on-failure abort is the default" },
     { "enable-recovery", "use --on-failure return" },
+    { "with-ft", "use --on-failure return" },
+    { "no-kill", "use --on-failure return" },
+    { "k", "use --on-failure return" },
     { "continuous", "use --on-failure return" },
     { "disable-auto-cleanup", "use --on-failure return" },
     { "get-stack-traces", "use --gdb RANKS to debug ranks" },
+    { "xterm", "use --gdb RANKS for debuggers in windows" },
+    { "debug", "use --gdb RANKS to debug ranks" },
+    { "preload-binary", USE_SAME_PATH },
+    { "preload-files", USE_SAME_PATH },
+    { "bcast", USE_SAME_PATH },
     { "time", "use --timeout SECONDS" },
     { "t", "use --timeout SECONDS" },
     { "launcher", "use --agent COMMAND" },
