@@ -352,6 +352,15 @@ mark=TERNRUN_TEST_MARK=$$.hup
 job=$!
 eventually lines out 2; kill -HUP "$job"; finish; is 0 && lines err 0; report $? "under nohup SIGHUP is ignored"
 
+# ---- processes that are not of the job ----
+
+count=$((count + 1)); mark=TERNRUN_TEST_MARK=$$.$count
+env "$mark" bash -c 'for i in $(seq 150); do sleep 1000 & done; exec "$@"' bash "$run" -n 2 "$rank" join finalize >"$work/out" 2>"$work/err"
+status=$?
+is 0 && [ "$(marked | wc -l)" -eq 150 ]; report $? "processes that the shell started before it became ternrun go on"
+# shellcheck disable=SC2046 # words
+kill -9 $(marked)
+
 # ---- ternrun itself is killed ----
 
 killed() { # what, and the arguments

@@ -6,20 +6,32 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "hosts.h"
 
-#define MOST_OWN 64
+#define FIRST_OWN 64
 
-static pid_t
-           own[MOST_OWN]; /* children from before exec, of a shell that became ternrun; they are not ternrun's to end */
-static int owns;
-static bool is_noted;
+static pid_t *own; /* children from before exec, of a shell that became ternrun; they are not ternrun's to end */
+static int    owns;
+static bool   is_noted;
 
 static FILE *open_children(void)
 {
     return fopen("/proc/thread-self/children", "re");
+}
+
+/* Make space for one more child of ternrun's own. The list doubles when it is full. Returns false without memory. */
+static bool grow(void)
+{
+    bool   is_full = owns == 0 || (owns >= FIRST_OWN && (owns & (owns - 1)) == 0);
+    pid_t *list = is_full ? realloc(own, (owns == 0 ? FIRST_OWN : 2 * (size_t)owns) * sizeof(*own)) : own;
+
+    if (list == NULL)
+        return false;
+    own = list;
+    return true;
 }
 
 void run_leftover_note_own(void)
@@ -28,7 +40,7 @@ void run_leftover_note_own(void)
     int   pid;
 
     is_noted = true;
-    while (file != NULL && owns < MOST_OWN && fscanf(file, "%d", &pid) == 1)
+    while (file != NULL && fscanf(file, "%d", &pid) == 1 && grow())
         own[owns++] = pid;
     if (file != NULL)
         fclose(file);
