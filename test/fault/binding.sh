@@ -126,6 +126,9 @@ bound -n 1 -x OMP_NUM_THREADS=3,2 -x OPENBLAS_NUM_THREADS=4 "$WORK/threads"
 check "and so with -x" sorted "3,2 4 "
 OPENBLAS_NUM_THREADS=1 bound -n 1 "$WORK/threads"
 check "OPENBLAS_NUM_THREADS of the user stays" sorted "2 1 "
+bound -n 1 -x OMP_NUM_THREADS=4 --show-binding "$WORK/threads" : -n 1 -x OMP_NUM_THREADS=7 "$WORK/threads" : -n 1 "$WORK/threads"
+check "each program may set its own, and --show-binding has it" all_of 'sorted "1 1 4  7  "' 'err_has "rank 0: .*OMP_NUM_THREADS=4;"' \
+    'err_has "rank 1: .*OMP_NUM_THREADS=7;"' 'err_has "rank 2: .*OMP_NUM_THREADS=1;"'
 GOTO_NUM_THREADS=1 bound -n 1 "$WORK/threads"
 check "GOTO_NUM_THREADS, which OpenBLAS reads too, is not overridden" sorted "2  "
 

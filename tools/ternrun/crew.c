@@ -54,23 +54,28 @@ static void describe(const struct run_job *job)
     run_say("environment of rank %d: TERN_BOOT=%s", job->first, boot);
 }
 
-/* Return the value of a variable in the environment of the ranks, or NULL. */
-static const char *rank_variable(const struct run_config *config, const char *name)
+/* Return the last value of a variable in a list that ends with NULL, or otherwise if it has none. */
+static const char *last_value(char *const *list, const char *name, const char *otherwise)
 {
-    size_t len = strlen(name);
+    size_t      len = strlen(name);
+    const char *value = otherwise;
 
-    for (char **at = config->environment != NULL ? config->environment : environ; *at != NULL; at++)
-        if (strncmp(*at, name, len) == 0 && (*at)[len] == '=')
-            return *at + len + 1;
-    return NULL;
+    for (; list != NULL && *list != NULL; list++)
+        if (strncmp(*list, name, len) == 0 && (*list)[len] == '=')
+            value = *list + len + 1;
+    return value;
 }
 
 static void show_binding(const struct run_job *job)
 {
-    const char *threads = rank_variable(job->config, "OMP_NUM_THREADS");
+    const struct run_config *config = job->config;
+    const char              *name = "OMP_NUM_THREADS";
+    const char *common = last_value(config->environment != NULL ? config->environment : environ, name, NULL);
     char        text[640];
 
-    for (int r = 0; r < job->config->ranks; r++) {
+    for (int r = 0; r < config->ranks; r++) {
+        const char *threads = last_value(run_program_of(config, job->first + r)->variables, name, common);
+
         run_bind_show(job->plan, r, threads, text, sizeof(text));
         run_say("rank %d: %s", job->first + r, text);
     }
