@@ -80,6 +80,16 @@ job "$RUN" -n 18 --label sh -c 'echo $TERN_RANK $TERN_LOCAL_RANK $TERN_LOCAL_SIZ
 check "ternrun takes the nodes of the job, and srun calls them" all_of 'status_is 0' 'out_count "^.[0-9]+. [0-9]+ [0-9]+ 16\$" 16' \
     'out_has "^.16. 16 0 2\$"' 'out_has "^.17. 17 1 2\$"' \
     'err_count "^ternrun: 18 ranks on 2 hosts of Slurm job [0-9]+: n0 .16., n1 .2.\$" 1' 'err_count . 1'
+# Options of srun in the environment are for tasks, and not for the ternrun that calls a whole node.
+for option in SRUN_CPUS_PER_TASK=2 SLURM_EXACT=1; do
+    job env $option "$RUN" -n 18 sh -c '[ $TERN_LOCAL_RANK != 0 ] || scontrol -o show step $SLURM_JOB_ID; echo $'${option%=*}
+    check "with $option, ternrun still has all cpus of each node" all_of 'status_is 0' 'out_has " CPUs=16 .*Name=ternrun "' \
+        '! out_has " CPUs=[0-9] .*Name=ternrun "' "out_count '^${option#*=}\$' 18"
+done
+for option in SLURM_LABELIO=1 SLURM_STDOUTMODE=none SLURM_STDINMODE=none SLURM_DEBUG=3; do
+    job env $option "$RUN" -n 18 echo started
+    check "with $option, the nodes answer" all_of 'status_is 0' 'out_count "^started\$" 18' 'err_count . 1'
+done
 job "$RUN" sh -c 'echo $TERN_SIZE $SLURMD_NODENAME'
 check "without -n there is a rank for each task" all_of 'status_is 0' 'out_count "^32 n0\$" 16' 'out_count "^32 n1\$" 16'
 job "$RUN" -n 33 true

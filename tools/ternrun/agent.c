@@ -106,6 +106,21 @@ static bool std_fds_open(struct std_fds *std_fds)
     return fcntl(std_fds->mine[2], F_SETFL, O_NONBLOCK) == 0;
 }
 
+/* Variables that are options of srun, and that users and Slurm set for tasks of the job. They would give the command on
+ * a host, and with it all ranks there, the cpus or GPUs of a single task, or change or redirect the bytes of the
+ * channel. They are unset for the agent only: the ranks get the environment of the head. */
+static void drop_options_of_srun(void)
+{
+    static const char *const names[] = { "SRUN_CPUS_PER_TASK",  "SLURM_CPUS_PER_TASK",  "SLURM_GPUS_PER_TASK",
+                                         "SLURM_TRES_PER_TASK", "SLURM_NTASKS_PER_GPU", "SLURM_GPU_BIND",
+                                         "SLURM_EXACT",         "SLURM_EXCLUSIVE",      "SLURM_NTASKS_PER_NODE",
+                                         "SLURM_LABELIO",       "SLURM_STDINMODE",      "SLURM_STDOUTMODE",
+                                         "SLURM_STDERRMODE",    "SLURM_DEBUG" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        unsetenv(names[i]);
+}
+
 /* Exec the agent, or report why that failed and exit. */
 __attribute__((noreturn)) static void child_run(const struct run_caller *caller, struct command *command,
                                                 const struct std_fds *std_fds, int report_fd, pid_t launcher)
@@ -119,6 +134,7 @@ __attribute__((noreturn)) static void child_run(const struct run_caller *caller,
     for (int i = 0; i < 3; i++)
         dup2(std_fds->child[i], i);
     run_process_restore(caller->process);
+    drop_options_of_srun();
     execvp(command->word[0], command->word);
     error = errno;
     while (write(report_fd, &error, sizeof(error)) < 0 && errno == EINTR)
