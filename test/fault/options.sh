@@ -39,6 +39,8 @@ refused "more ranks than a machine takes" "-n asks for 4097 ranks, and one machi
 refused "more ranks than a job takes" "-n takes a whole number" -n 65537 true
 refused "an agent without hosts" "--agent is for --hosts" -n 1 --agent ssh true
 refused "an agent without a command" "--agent takes a command" --hosts a --agent ' ' true
+refused "an empty list of hosts" "--hosts takes a list such as a:4,b:4, and not an empty value" --hosts '' true
+refused "an empty name of the program" "the name of the program is empty" -n 2 '' argument
 refused "hosts and none" "--hosts and --local contradict" --hosts a --local true
 refused "a directory without a name" "--wdir takes a directory" -n 1 --wdir '' true
 refused "files in a directory without a name" "--output takes a directory" -n 1 --output '' true
@@ -126,6 +128,8 @@ cannot "the same in the directory of --wdir" 127 "'./script': the file exists, b
 cannot "a missing file" 127 "'$WORK/folder/none': No such file or directory" -n 2 "$WORK/folder/none"
 cannot "a command of --prefix with a path" 127 "'/no/such/command', which is to run the program: no such command" \
     -n 2 --prefix /no/such/command true
+cannot "a directory as the command of --prefix" 126 "'$WORK/folder', which is to run the program: Permission denied" \
+    -n 2 --prefix "$WORK/folder" true
 
 # ---- environment ----
 

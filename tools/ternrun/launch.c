@@ -246,9 +246,10 @@ static void explain_file(const struct run_job *job, const struct run_program *pr
     bool        is_missing = error == ENOENT, is_remote = job->up != NULL && job->up->order.hosts > 1;
     struct stat about;
 
-    if (is_missing && name != program->words[0])
-        report(job, status, "cannot start '%.200s', which is to run the program: no such command%s", name,
-               strchr(name, '/') == NULL ? " in PATH" : "");
+    if (name != program->words[0])
+        report(job, status, "cannot start '%.200s', which is to run the program: %s%s", name,
+               is_missing ? "no such command" : strerror(error),
+               is_missing && strchr(name, '/') == NULL ? " in PATH" : "");
     else if (is_missing && strchr(name, '/') == NULL)
         report(job, status, "cannot start '%.200s': no such program in PATH; write ./%.200s for one in this directory",
                name, name);

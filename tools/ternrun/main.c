@@ -143,6 +143,8 @@ static void take_show_binding(struct run_config *config, const char *text)
 
 static void take_hosts(struct run_config *config, const char *text)
 {
+    if (*text == '\0')
+        run_usage("--hosts takes a list such as a:4,b:4, and not an empty value");
     config->host_list = text;
 }
 
@@ -328,6 +330,8 @@ static void read_program(struct run_config *config, char ***words)
     if (*end == NULL || strcmp(*end, ":") == 0)
         run_usage(config->programs == 1 ? "which program? give its name after the options"
                                         : "which program follows the colon? give its name after its options");
+    if (**end == '\0')
+        run_usage("the name of the program is empty; is a variable of the shell not set?");
     current(config)->words = end;
     while (*end != NULL && strcmp(*end, ":") != 0)
         end++;
