@@ -2,7 +2,8 @@
 #
 # JOBS_PROGRAMS lists the tests: by default only a few, because a launcher only changes how a job starts and ends; or
 # "all". Some tests never run here: early, in which a forked process calls tern_abort, which ends the job under any
-# launcher but ternrun; large, which needs gigabytes of memory; and ofi_notify and strangers, which need a network.
+# launcher but ternrun; large, which needs gigabytes of memory; ofi_notify and strangers, which need a network; and
+# adopt, because tern_region_adopt refuses memory while other threads run, such as that of PMIx.
 #
 # timeout: 600
 # labels: slow
@@ -20,7 +21,7 @@ for launcher in $LAUNCHERS; do
     for program in "$TEST"/api/*; do
         name=$(basename "$program")
         { [ -x "$program" ] && [ -f "$program" ]; } || continue
-        case $name in early | large | ofi_notify | strangers) continue ;; esac
+        case $name in early | large | ofi_notify | strangers | adopt | adopt-*) continue ;; esac
         case " $PROGRAMS " in " all " | *" $name "*) ;; *) continue ;; esac
         launch "$launcher" 4 "$program"
         [ "$STATUS" = 77 ] || # the program needs a debug build
