@@ -48,6 +48,12 @@ job bash -c 'ulimit -n 40; exec "$@"' bash "$INFO" --doctor
 check "too few open files" all_of 'status_is 1' 'fault "open files: A process may open 40 files" "Raise the limit in"'
 job bash -c 'ulimit -f 100; exec "$@"' bash "$INFO" --doctor
 check "a limit on regions" all_of 'has "^  NOTE   shared memory: .*ulimit -f limits"'
+if nm "$INFO" 2> /dev/null | grep -q -e __asan_init -e __tsan_init; then
+    note "ulimit -v is left out: sanitizers need the address space"
+else
+    job bash -c 'ulimit -v 20000000; exec "$@"' bash "$INFO" --doctor
+    check "a limit on the address space" all_of 'has "^  NOTE   memory: ulimit -v limits .* to 19531 MiB.* what to do: Remove the limit"'
+fi
 job env TERN_MSG_CHUNK=some "$INFO" --doctor
 check "an option that is refused" all_of 'status_is 1' 'fault "options: TERN_MSG_CHUNK=some cannot be used" "Correct the variable"'
 job env TERN_MEMORY_KEEP=1000T "$INFO" --doctor

@@ -184,6 +184,7 @@ static void check_memory(struct doctor_list *list, int ranks)
 {
     struct tern_memory_limits limits = tern_base_memory_limits("");
     uint64_t                  wanted = tern_opt.memory_keep + (uint64_t)ranks * RANK_MEMORY;
+    uint64_t                  space = info_limit(RLIMIT_AS, false);
 
     if (limits.available == UINT64_MAX)
         doctor_find(list, 0, DOCTOR_NOTE, "memory", "Mount /proc.", "The available memory is unknown.");
@@ -200,6 +201,11 @@ static void check_memory(struct doctor_list *list, int ranks)
     else
         doctor_find(list, 0, DOCTOR_OK, "memory", "", "%" PRIu64 " MiB are available, limited by %s.",
                     limits.available >> 20, limits.limit);
+    if (space != INFO_UNLIMITED)
+        doctor_find(list, 0, DOCTOR_NOTE, "memory", "Remove the limit: ulimit -v unlimited.",
+                    "ulimit -v limits the address space of a process to %" PRIu64
+                    " MiB, and a rank maps the regions of all ranks of its machine.",
+                    space >> 20);
 }
 
 /* ---- the kernel ---- */
