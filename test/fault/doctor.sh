@@ -139,7 +139,8 @@ check "a host that sends garbage does no harm" all_of 'status_is 1' 'group "Host
 check_clean "a host that sends garbage"
 SECONDS_OF_STEP=20
 doctor nothing a,b
-check "an agent that does not exist" all_of 'status_is 1' 'has "^  FAULT  reached: .*No such file or directory"'
+check "an agent that does not exist" all_of 'status_is 1' \
+    'fault "reached: .*cannot start .*/nothing: No such file or directory" "Install the agent, or name another command"'
 
 # ---- between hosts ----
 

@@ -75,6 +75,9 @@ const char *doctor_remedy(const char *text)
     static const struct {
         const char *word, *remedy;
     } table[] = {
+        { INFO_CANNOT_START,
+          "Install the agent, or name another command with --agent: its first word is a program that the "
+          "calling machine has." },
         { "(yes/no", "Log in once by hand to confirm the key of the host, or add it to ~/.ssh/known_hosts with "
                      "ssh-keyscan." },
         { "host key verification", "Log in once by hand to confirm the key of the host, or add it to "

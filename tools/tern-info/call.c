@@ -45,7 +45,7 @@ __attribute__((noreturn)) static void child_run(char *const *words, const int fd
     setrlimit(RLIMIT_NOFILE, &files);
     setenv("SSH_ASKPASS_REQUIRE", "never", 1);
     execvp(words[0], words);
-    dprintf(2, "%s: %s\n", words[0], strerror(errno));
+    dprintf(2, INFO_CANNOT_START "%s: %s\n", words[0], strerror(errno));
     _exit(127);
 }
 

@@ -60,6 +60,9 @@ struct info_task {
     int          fd;
 };
 
+/* A task prints this, the command and the reason if its command cannot be started. */
+#define INFO_CANNOT_START "cannot start "
+
 /* Run all tasks at the same time, and end those that are not finished after this many seconds, with all their
  * children. If watch_input is true, this process ends as soon as its standard input is closed. */
 void info_tasks_run(struct info_task *tasks, size_t count, double seconds, bool watch_input);

@@ -35,7 +35,7 @@ __attribute__((noreturn)) static void child_run(const struct info_task *task, in
     signal(SIGPIPE, SIG_DFL);
     if (task->argv != NULL) {
         execvp(task->argv[0], task->argv);
-        dprintf(2, "%s: %s\n", task->argv[0], strerror(errno));
+        dprintf(2, INFO_CANNOT_START "%s: %s\n", task->argv[0], strerror(errno));
         _exit(NOT_FOUND);
     }
     task->run(task->arg);
