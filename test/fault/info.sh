@@ -104,7 +104,8 @@ assert len(o["options"]) == int(sys.argv[2]), len(o["options"])
 assert o["machine"]["usable_cores"] >= 1 and o["kernel"]["memfd"] in (True, False)
 assert all(p["holds"] in ("yes", "no", "in part") and p["rests_on"] for p in o["promises"])
 assert [l["name"] for l in o["launchers"]] == ["ternrun", "Open MPI", "MPICH", "Slurm", "Flux"]
-assert o["limits"]["open_files"] and o["limits"]["open_files_hard"]
+assert all(v is None or type(v) is int for k, v in o["limits"].items() if k not in ("shm_size", "group_cpus")), o["limits"]
+assert "open_files" in o["limits"] and "open_files_hard" in o["limits"]
 END
     info --json
     check "--json is one object with every section and every option" python3 "$WORK/complete.py" "$WORK/out" \

@@ -23,9 +23,8 @@ void info_text(const char *key, const char *label, const char *format, ...) __at
 void info_number(const char *key, const char *label, uint64_t value, const char *unit);
 void info_bytes(const char *key, const char *label, uint64_t value);
 void info_bool(const char *key, const char *label, bool value);
-/* Two texts on one line for people, the second in brackets, and a remark; two facts in JSON. */
-void info_pair(const char *key, const char *second_key, const char *label, const char *text, const char *second,
-               const char *remark);
+/* A limit that is not set: null in JSON. */
+void info_no_limit(const char *key, const char *label);
 void info_list(const char *key, const char *title);
 void info_more(const char *text); /* for people only: a remark at the end of a section */
 void info_item(const char *for_people, const struct info_field *fields, size_t count);

@@ -207,21 +207,38 @@ bool info_shm_space(uint64_t *size, uint64_t *available)
     return true;
 }
 
+/* Print one limit as a number or null of JSON. */
+static void number(const char *key, uint64_t value)
+{
+    if (value == INFO_UNLIMITED)
+        info_no_limit(key, "");
+    else
+        info_number(key, "", value, "");
+}
+
+static void text_of(uint64_t value, char text[32])
+{
+    if (value == INFO_UNLIMITED)
+        snprintf(text, 32, "none");
+    else
+        snprintf(text, 32, "%" PRIu64, value);
+}
+
 /* Print the soft and the hard limit of a resource. */
 static void limit(const char *key, const char *label, int resource, const char *meaning)
 {
-    char     texts[2][32];
-    char     hard_key[64];
-    uint64_t value[2] = { info_limit(resource, false), info_limit(resource, true) };
+    char     soft_text[32], hard_text[32], hard_key[64];
+    uint64_t soft = info_limit(resource, false), hard = info_limit(resource, true);
 
-    for (int i = 0; i < 2; i++) {
-        if (value[i] == INFO_UNLIMITED)
-            snprintf(texts[i], sizeof(texts[i]), "none");
-        else
-            snprintf(texts[i], sizeof(texts[i]), "%" PRIu64, value[i]);
-    }
     snprintf(hard_key, sizeof(hard_key), "%s_hard", key);
-    info_pair(key, hard_key, label, texts[0], texts[1], meaning);
+    if (info_is_json()) {
+        number(key, soft);
+        number(hard_key, hard);
+        return;
+    }
+    text_of(soft, soft_text);
+    text_of(hard, hard_text);
+    info_text(key, label, "%s (%s)  %s", soft_text, hard_text, meaning);
 }
 
 static void group_limits(void)
@@ -230,14 +247,14 @@ static void group_limits(void)
     double   quota = info_cpu_quota();
 
     if (most == INFO_UNLIMITED) {
-        info_text("group_memory", "memory, control group", "no limit");
+        info_no_limit("group_memory", "memory, control group");
     } else {
         info_bytes("group_memory", "memory, control group", most);
         info_bytes("group_memory_used", "of which are in use", used);
     }
     most = info_group_processes(&used);
     if (most == INFO_UNLIMITED) {
-        info_text("group_processes", "processes, control group", "no limit");
+        info_no_limit("group_processes", "processes, control group");
     } else {
         info_number("group_processes", "processes, control group", most, "");
         info_number("group_processes_used", "of which exist", used, "");
@@ -245,7 +262,7 @@ static void group_limits(void)
     if (quota > 0)
         info_text("group_cpus", "CPU time, control group", "%.2f CPUs", quota);
     else
-        info_text("group_cpus", "CPU time, control group", "no limit");
+        info_no_limit("group_cpus", "CPU time, control group");
 }
 
 void info_limits(void)

@@ -40,7 +40,7 @@ static void usable(hwloc_topology_t topology)
     if (quota > 0)
         info_text("cpu_quota", "CPU time usable", "that of %.2f CPUs, limited by the control group", quota);
     else
-        info_text("cpu_quota", "CPU time usable", "not limited");
+        info_no_limit("cpu_quota", "CPU time usable");
     hwloc_bitmap_free(set);
 }
 

@@ -201,14 +201,14 @@ void info_bool(const char *key, const char *label, bool value)
     }
 }
 
-void info_pair(const char *key, const char *second_key, const char *label, const char *text, const char *second,
-               const char *remark)
+void info_no_limit(const char *key, const char *label)
 {
     if (writer.json) {
-        info_text(key, label, "%s", text);
-        info_text(second_key, label, "%s", second);
+        json_key(key);
+        fputs("null", stdout);
     } else {
-        info_text(key, label, "%s (%s)  %s", text, second, remark);
+        label_print(label);
+        puts("no limit");
     }
 }
 
