@@ -111,6 +111,17 @@ if command -v gnuplot > /dev/null; then
     job "$PERF" compare put_lat barrier --quiet --rounds 1 --sizes 8,64 --time 0.004 --repeat 2 --peers "$WORK" --plot "$WORK/plot.svg"
     check "compare draws the programs and the limit in one picture" all_of 'status_is 0' 'label "put_lat: half_rtt"' \
         'label "barrier: latency"' 'label Tern' 'label limit'
+    # A build that consists of two scripts, whose figures are known.
+    mkdir -p "$WORK/known/bin"
+    printf '#!/bin/sh\nprintf "put_lat  a test\\nget_lat  a test\\n"\n' > "$WORK/known/bin/tern-perf"
+    printf '%s\n' '#!/bin/sh' 'echo test,link,ranks,size,metric,value,unit' 'case $* in' \
+        '*put_lat*) echo put_lat,shm,2,8,latency,3000,ns; echo put_lat,shm,2,64,latency,60000,ns ;;' \
+        '*) echo get_lat,shm,2,8,latency,100,ns; echo get_lat,shm,2,64,latency,400,ns ;;' esac > "$WORK/known/bin/ternrun"
+    chmod +x "$WORK"/known/bin/*
+    job "$PERF" compare --build "$WORK/known" --self put_lat get_lat --quiet --rounds 1 --plot "$WORK/plot.svg"
+    check "a logarithmic axis of few decades has labels between the powers of ten" all_of 'status_is 0' 'label "5 us"' \
+        'label "10 us"' 'label "50 us"' 'label "second run"'
+    check "the axis of a small range is linear, with its unit" all_of 'label "time \[ns\]"' 'label 100' 'label 200'
     job "$PERF" init --quiet --rounds 1 --ranks 1,2 --plot "$WORK/plot.svg"
     check "a job of one rank is a point of the same line" all_of 'status_is 0' 'label wall_tern' 'label memory_per_rank' \
         'label 1' 'label 2'

@@ -19,10 +19,11 @@
 #define TITLE_LETTER 9 /* pixels of a letter of the title, on average */
 #define TITLE_LINE 20  /* pixels of a line of the title */
 #define NAME_BYTES 160
-#define KEY_LETTER 7  /* pixels of a letter of the key */
-#define KEY_SAMPLE 60 /* pixels of the sample beside a name of the key */
-#define KEY_LINE 16   /* pixels of a line of the key */
-#define TICKS 8       /* the x axis has at most this many labels */
+#define KEY_LETTER 7       /* pixels of a letter of the key */
+#define KEY_SAMPLE 60      /* pixels of the sample beside a name of the key */
+#define KEY_LINE 16        /* pixels of a line of the key */
+#define FEW_DECADES 1000.0 /* a logarithmic axis of a smaller range has labels between the powers of ten */
+#define TICKS 8            /* the x axis has at most this many labels */
 
 /* A unit of figures: its factor to the base unit, the base unit, and what it measures. */
 static const struct unit {
@@ -148,6 +149,25 @@ static double prefix_of(double largest, char *prefix)
     return pow(1000, power);
 }
 
+/* Print the labels of a logarithmic axis: at powers of ten, and if there are few of these, also at 2 and 5 times
+ * them. */
+static void log_labels(FILE *to, double low, double high)
+{
+    static const double steps[] = { 1, 2, 5 };
+    const char         *separator = "";
+
+    if (high / low > FEW_DECADES) {
+        fputs("set ytics autofreq\n", to);
+        return;
+    }
+    fputs("set ytics (", to);
+    for (double power = pow(10, floor(log10(low))); power <= high; power *= 10) {
+        for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++, separator = ", ")
+            fprintf(to, "%s%g", separator, steps[i] * power);
+    }
+    fputs(")\n", to);
+}
+
 /* Print the axis of the values, and return the factor that converts figures to this axis. */
 static double y_axis(FILE *to, const struct plot_panel *panel)
 {
@@ -172,12 +192,14 @@ static double y_axis(FILE *to, const struct plot_panel *panel)
     fputs("set ylabel ", to);
     quoted(to, label);
     fprintf(to, "\n%s logscale y\n", panel->log_y ? "set" : "unset");
-    if (panel->log_y)
+    if (panel->log_y) {
+        log_labels(to, panel->low * unit.factor / scale, panel->high * unit.factor / scale);
         fprintf(to, "set yrange [%g:%g]\n", panel->low * unit.factor / scale / 1.6,
                 panel->high * unit.factor / scale * 1.8);
-    else
-        fprintf(to, "set yrange [%s:%g]\n", panel->low >= 0 ? "0" : "*",
+    } else {
+        fprintf(to, "set ytics autofreq\nset yrange [%s:%g]\n", panel->low >= 0 ? "0" : "*",
                 panel->high > 0 ? panel->high * unit.factor / scale * 1.12 : 1.0);
+    }
     return unit.factor / scale;
 }
 
