@@ -34,9 +34,12 @@ void compare_tell_failure(const struct runner *runner, const struct compare_test
         fprintf(stderr, "tern-perf: %s %s failed: %.*s\n", runner->name, test->name, (int)strcspn(text, "\n"), text);
 }
 
-/* Return the metric under which a metric of tern-perf's limits is compared; other metrics keep their name. */
+/* Return the metric under which a metric of tern-perf's limits is compared; other metrics keep their name. A barrier of
+ * two ranks takes half of a round trip, because both send at the same time. */
 static const char *common_name(const struct compare_test *test, const char *metric)
 {
+    if (strcmp(test->name, "barrier") == 0)
+        return strcmp(metric, "tcp_half_rtt") == 0 ? "latency" : metric;
     if (strcmp(metric, "tcp_half_rtt") == 0)
         return "half_rtt";
     if (strcmp(test->unit, "op/s") == 0) /* raw TCP provides only times and bandwidths */
