@@ -161,11 +161,11 @@ TERN_API tern_status tern_peer_check(int rank);
  * be added before tern_init, and stay until they are removed with tern_on_idle_remove. A hook that calls MPI must be
  * removed before MPI_Finalize.
  *
- * Hooks run on the threads that wait, but never on two threads at the same time: a thread that waits while another one
- * is calling the hooks does not call them. A hook must return soon, because the call that waits continues after it. A
- * hook may make the calls that a handler of an active message may make (see am.h), except replies: a call that would
- * have to wait, and every collective call, returns TERN_ERR_STATE. A hook may also call tern_exit, and add and remove
- * hooks.
+ * Hooks run on the threads of the program that wait, but never on two threads at the same time: a thread that waits
+ * while another one is calling the hooks does not call them. A hook must return soon, because the call that waits
+ * continues after it. A hook may make the calls that a handler of an active message may make (see am.h), except
+ * replies: a call that would have to wait, and every collective call, returns TERN_ERR_STATE. A hook may also call
+ * tern_exit, and add and remove hooks.
  * Returns  TERN_OK: waits call function(arg) from now on.
  *          TERN_ERR_ARG: function is NULL.
  *          TERN_ERR_NOMEM: the process has 16 hooks.

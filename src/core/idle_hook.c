@@ -33,7 +33,7 @@ static void compact(void)
 
 void tern_core_idle_hooks_run(void)
 {
-    if (tern_core_in_idle_hook() || pthread_mutex_trylock(&list.lock) != 0)
+    if (tern_core_in_idle_hook() || tern_core_message_is_helper() || pthread_mutex_trylock(&list.lock) != 0)
         return;
     tern_core_message_depth += TERN_IDLE_HOOK_DEPTH;
     for (unsigned i = 0; i < list.count; i++)

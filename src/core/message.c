@@ -562,6 +562,11 @@ void tern_core_message_poll_helped(void)
     is_helper = false;
 }
 
+bool tern_core_message_is_helper(void)
+{
+    return is_helper;
+}
+
 void tern_core_message_poll_tagged(void)
 {
     if (TERN_UNLIKELY(tern_core_message_polls_links))

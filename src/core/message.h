@@ -68,6 +68,9 @@ void tern_core_message_poll_tagged(void);
 void tern_core_message_help(void);
 void tern_core_message_poll_helped(void);
 
+/* Return whether the calling thread is the helper thread, and delivers messages. */
+bool tern_core_message_is_helper(void);
+
 /* Deliver replies: for the handler of a request that waits to send its own reply. */
 void tern_core_message_poll_replies(void);
 
