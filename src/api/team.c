@@ -9,6 +9,7 @@
 #include "core/job.h"
 #include "core/message.h"
 #include "core/team_create.h"
+#include "op/tagged/tagged.h"
 
 static tern_team *if_running(tern_team *team)
 {
@@ -202,6 +203,7 @@ tern_status tern_team_survivors(tern_ctx *ctx, tern_team **out)
 tern_status tern_team_free(tern_team *team)
 {
     tern_status st;
+    uint32_t    id;
 
     if (!team)
         return tern_api_null("tern_team_free", "team");
@@ -214,8 +216,12 @@ tern_status tern_team_free(tern_team *team)
                               tern_core_team_name(team).text);
     if ((st = tern_core_team_claim(team, NULL, "tern_team_free")) < 0)
         return st;
-    st = tern_core_team_free(team, "tern_team_free");
-    if (st < 0)
+    id = team->id;
+    if ((st = tern_core_team_free(team, "tern_team_free")) < 0) {
         tern_core_team_release(team);
-    return st;
+        return st;
+    }
+    while (tern_op_tagged_forget_scope(id) > 0)
+        tern_core_message_drain(); /* messages of the team may have waited for space */
+    return TERN_OK;
 }

@@ -13,6 +13,7 @@
 
 #include "core/job.h"
 #include "core/team_create.h"
+#include "op/tagged/tagged.h"
 
 #define MANY 70
 
@@ -323,6 +324,23 @@ static void mistakes(void)
     CHECK(tern_team_rank(team) == -1 && tern_team_size(team) == -1);
 }
 
+/* Messages that no rank has received when the team is freed take no space afterwards. */
+static void unreceived(void)
+{
+    uint64_t   kept = tern_op_tagged_kept_bytes, word = 7;
+    tern_team *team;
+    tern_ctx  *ctx;
+
+    for (int i = 0; i < 3; i++) {
+        OK(tern_team_dup(TERN_WORLD, &team));
+        OK(tern_ctx_create(team, TERN_RELAXED, &ctx));
+        OK(tern_send(ctx, (tern_rank() + 1) % tern_size(), i, &word, sizeof(word)));
+        OK(tern_ctx_free(ctx));
+        OK(tern_team_free(team));
+    }
+    SAME(tern_op_tagged_kept_bytes, kept);
+}
+
 /* Another rank proposes the id of a team that every job has. */
 static void strange_ids(void)
 {
@@ -352,6 +370,7 @@ int main(void)
     many();
     mistakes();
     strange_ids();
+    unreceived();
     for (int i = 0; i < tern_size(); i++)
         members[i] = i;
     OK(tern_team_survivors(TERN_WORLD, &team)); /* nobody has died */

@@ -5,6 +5,7 @@
  * that limit only messages that match a posted receive are accepted; the others stay in the queues of the links, which
  * exert back-pressure on the senders. One message is stored in any case, however long it is.
  */
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -334,6 +335,28 @@ bool tern_op_tagged_forget(void)
     tern_core_message_release();
     tern_core_message_full(TERN_CHANNEL_TAGGED, false); /* messages that were refused are dropped now */
     return all;
+}
+
+uint32_t tern_op_tagged_forget_scope(uint64_t scope)
+{
+    uint32_t dropped = 0;
+    bool     alone;
+
+    while (!tern_core_message_hold()) /* no thread is delivering now, so FINs can be sent */
+        sched_yield();
+    alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    for (struct tern_match_arrival *arrival = tern_op_tagged_match.oldest, *next; arrival; arrival = next) {
+        next = arrival->all.next;
+        if (arrival->name.scope == scope && reject(&message_of(arrival)->arrived)) {
+            free(unstore(arrival));
+            dropped++;
+        }
+    }
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+    tern_core_message_release();
+    if (dropped > 0)
+        tern_core_message_full(TERN_CHANNEL_TAGGED, false); /* messages that were refused may be accepted now */
+    return dropped;
 }
 
 void tern_op_tagged_close(void)

@@ -193,6 +193,9 @@ void tern_op_tagged_on_fin(const tern_am_event *event, void *user); /* handler o
  * some messages are left. */
 bool tern_op_tagged_forget(void);
 
+/* Drop the unexpected messages of a team that was freed, and return their number. Not in a handler. */
+uint32_t tern_op_tagged_forget_scope(uint64_t scope);
+
 /* Called after a receive was posted: a message that was pushed back may match now, and its sender may be dead. */
 static inline void tern_op_tagged_posted(struct tern_request *request)
 {
