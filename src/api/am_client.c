@@ -37,13 +37,9 @@ tern_status tern_am_client_create(tern_ctx *ctx, const tern_am_client_opts *opts
 
     tern_am_client_opts        copy = TERN_AM_CLIENT_OPTS_INIT;
     const tern_am_client_opts *known = &copy;
-    tern_status                st = tern_core_ctx_check(ctx, "tern_am_client_create");
+    tern_status                st = tern_api_claim(ctx, out, "tern_am_client_create");
 
     if (st < 0)
-        return st;
-    if (!out)
-        return tern_api_null("tern_am_client_create", "out");
-    if ((st = tern_core_team_claim(ctx->team, ctx, "tern_am_client_create")) < 0)
         return st;
     if (opts)
         known = TERN_API_SIZED(tern_am_client_opts, opts, &copy, "tern_am_client_create");

@@ -2,6 +2,8 @@
 #include "api/check.h"
 #include "api/shared.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <tern/atomic.h>
 
@@ -160,15 +162,24 @@ tern_status tern_api_unknown_fields(const char *what, const char *type)
                           what, type);
 }
 
+tern_status tern_api_bad_size(uint32_t given, const char *what, const char *type)
+{
+    char macro[48];
+
+    snprintf(macro, sizeof(macro), "%s", type);
+    for (char *letter = macro; *letter; letter++)
+        *letter = (char)toupper((unsigned char)*letter);
+    return tern_base_fail(TERN_ERR_ARG, "%s: the size in a %s is %u; initialize the struct with %s_INIT", what, type,
+                          given, macro);
+}
+
 const void *tern_api_resize(const void *in, void *copy, size_t size, const char *what, const char *type)
 {
     uint32_t             given = *(const uint32_t *)in;
     const unsigned char *bytes = in;
 
-    if (given < 2 * sizeof(uint32_t)) {
-        tern_base_fail(TERN_ERR_ARG,
-                       "%s: the size in a %s is %u; initialize the struct with its macro, such as TERN_OPTS_INIT", what,
-                       type, given);
+    if (given < 2 * sizeof(uint32_t) || given > TERN_API_LARGEST) {
+        tern_api_bad_size(given, what, type);
         return NULL;
     }
     for (size_t i = size; i < given; i++)

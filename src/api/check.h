@@ -22,6 +22,12 @@ tern_status tern_api_freed(const char *what, const char *object) __attribute__((
  * struct. */
 tern_status tern_api_unknown_fields(const char *what, const char *type) __attribute__((cold, noinline));
 
+/* A struct of the program with a larger size was not initialized; no version of Tern will have larger ones. */
+#define TERN_API_LARGEST 4096u
+
+/* Report that the size with which a struct begins was not set. */
+tern_status tern_api_bad_size(uint32_t given, const char *what, const char *type) __attribute__((cold, noinline));
+
 /* Read an input struct of the program, which begins with its size. Returns the struct itself if the program was
  * compiled with the same version of it; otherwise *copy, in which fields that the program does not know are zero. NULL,
  * with the detail of the error: the size was not set, or the program has set fields that this library does not know.

@@ -19,9 +19,10 @@ static tern_status check_alloc(uint64_t size, const tern_region_opts *opts)
 
     if (size == 0 && opts->reserve == 0 && opts->each == 0)
         return tern_base_fail(TERN_ERR_ARG, "size is 0; opts->each permits parts of 0 bytes");
-    if (opts->each > 1 || opts->unused != 0)
-        return tern_base_fail(TERN_ERR_ARG, "opts->each is %u and opts->unused is %u; they are 0 or 1, and 0",
-                              opts->each, opts->unused);
+    if (opts->each > 1)
+        return tern_base_fail(TERN_ERR_ARG, "opts->each is %u; it is 0 or 1", opts->each);
+    if (opts->unused != 0)
+        return tern_base_fail(TERN_ERR_ARG, "opts->unused is %u; it must be 0", opts->unused);
     if (opts->reserve != 0 && opts->reserve < size)
         return tern_base_fail(TERN_ERR_ARG, "opts->reserve is %llu, less than size, which is %llu",
                               (unsigned long long)opts->reserve, (unsigned long long)size);

@@ -284,10 +284,8 @@ static __attribute__((cold, noinline)) tern_status check_idle(const tern_idle *i
 {
     const unsigned char *bytes = (const unsigned char *)idle;
 
-    if (idle->size < sizeof(*idle))
-        return tern_base_fail(
-            TERN_ERR_ARG, "tern_idle_step: the size in a tern_idle is %u; initialize the struct with TERN_IDLE_INIT",
-            idle->size);
+    if (idle->size < sizeof(*idle) || idle->size > TERN_API_LARGEST)
+        return tern_api_bad_size(idle->size, "tern_idle_step", "tern_idle");
     for (size_t i = sizeof(*idle); i < idle->size; i++)
         if (bytes[i] != 0)
             return tern_api_unknown_fields("tern_idle_step", "tern_idle");

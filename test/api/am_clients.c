@@ -229,6 +229,7 @@ static void refuse_options(void)
 {
     const tern_am_client_handler far = { TERN_AM_HANDLERS, on_ask, NULL }, empty = { ASK, NULL, NULL };
     tern_am_client              *client = NULL;
+    tern_am_client_opts          opts = TERN_AM_CLIENT_OPTS_INIT;
     int                          last = tern_size() - 1;
     tern_am_client_opts          unsized = TERN_AM_CLIENT_OPTS_INIT;
 
@@ -245,7 +246,10 @@ static void refuse_options(void)
     REFUSES(TERN_ERR_ARG,
             tern_am_client_create(TERN_WORLD, &TERN_AM_CLIENT_OPTS(.handlers = &empty, .count = 1), &client));
     SAYS("the function of handlers[0] is NULL");
-    REFUSES(TERN_ERR_ARG, /* one rank alone makes the mistake: all ranks get the error */
+    opts.size = tern_rank() == last ? 0 : opts.size; /* one rank alone makes the mistake: all ranks get the error */
+    REFUSES(TERN_ERR_ARG, tern_am_client_create(TERN_WORLD, &opts, &client));
+    SAYS("the size in a tern_am_client_opts is 0; initialize the struct with TERN_AM_CLIENT_OPTS_INIT");
+    REFUSES(TERN_ERR_ARG, /* and this one */
             tern_am_client_create(TERN_WORLD, &TERN_AM_CLIENT_OPTS(.by_helper = tern_rank() == last ? 3 : 0), &client));
     SAYS("by_helper is 3");
     unsized.size = tern_rank() == last ? 0 : unsized.size;

@@ -41,6 +41,9 @@ static void handler(const tern_am_event *event, void *user)
         x.known.size = sizeof(uint32_t); /* too small to have any field */                        \
         REFUSES(TERN_ERR_ARG, call);                                                              \
         SAYS(" " #type " is 4");                                                                  \
+        x.known.size = 0x07070707; /* not initialized: nothing is read behind the struct */       \
+        REFUSES(TERN_ERR_ARG, call);                                                              \
+        SAYS("_INIT");                                                                            \
         x.known.size = sizeof(type) + MORE;                                                       \
         OK(call);                                                                                 \
         x.more[MORE - 1] = 1;                                                                     \
@@ -147,7 +150,10 @@ static void steps(void)
     x.known.size = 0;
     REFUSES(TERN_ERR_ARG, tern_idle_step(TERN_WORLD, &x.known));
     SAYS(" tern_idle is 0");
+    SAYS("TERN_IDLE_INIT");
     x.known.size = sizeof(tern_idle) - 1;
+    REFUSES(TERN_ERR_ARG, tern_idle_step(TERN_WORLD, &x.known));
+    x.known.size = UINT32_MAX;
     REFUSES(TERN_ERR_ARG, tern_idle_step(TERN_WORLD, &x.known));
     x.known.size = sizeof(tern_idle) + MORE;
     OK(tern_idle_step(TERN_WORLD, &x.known));
