@@ -24,9 +24,9 @@
  * Every blocking call can be limited in time, in one of two ways:
  *
  *   deadline     Calls that wait for events, requests, signals, counters, messages (tern_probe), mutexes
- *                (tern_mutex_try) or a condition (tern_wait_until) take a deadline, which is a point in time on the
- *                clock of tern_clock. With TERN_NOW they poll once, and return TERN_PENDING if there is nothing to
- *                report
+ *                (tern_mutex_try), words of memory (tern_word_wait), a condition (tern_wait_until) or anything at all
+ *                (tern_progress_wait) take a deadline, which is a point in time on the clock of tern_clock. With
+ *                TERN_NOW they poll once, and return TERN_PENDING if there is nothing to report
  *   time limit   All other blocking calls (put, get, send, receive, quiet, barrier and so on) obey the time limit of
  *                their context (tern_ctx_set_timeout) or, if they have no context, of the job (option TERN_TIMEOUT). By
  *                default there is no limit

@@ -184,6 +184,7 @@ TERN_API tern_status tern_idle_step(tern_ctx *ctx, tern_idle *idle);
  * once. A program that waits for memory uses another call of this header, because a word that changes just
  * before this call does not end it.
  * Returns  TERN_OK: something may have happened.
+ *          TERN_PENDING: the deadline is TERN_NOW, and nothing has happened.
  *          TERN_ERR_TIMEOUT: the deadline passed.
  *          TERN_ERR_STATE: an active message handler made the call.
  *          TERN_ERR_ARG: ctx is NULL.

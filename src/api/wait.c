@@ -364,8 +364,7 @@ tern_status tern_progress_wait(tern_ctx *ctx, tern_deadline deadline)
         return st;
     polling.delivered = tern_core_message_delivered();
     polling.bell = own_bell();
-    st = tern_core_wait(&wait);
-    return st == TERN_PENDING ? TERN_OK : st;
+    return tern_core_wait(&wait);
 }
 
 tern_status tern_wake(tern_ctx *ctx, int rank)
