@@ -43,7 +43,7 @@ TERN_BEGIN_DECLS
 /* A client of active messages. tern_am_client_create makes one. */
 typedef struct tern_am_client tern_am_client;
 
-/* One handler of a client. */
+/* One handler of a client. An entry has no size of its own: the size in tern_am_client_opts tells its version, too. */
 typedef struct tern_am_client_handler {
     unsigned        id;      /* below TERN_AM_HANDLERS */
     tern_am_handler handler; /* the function */
