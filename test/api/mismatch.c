@@ -2,7 +2,8 @@
  *
  * Promise: if one rank calls tern_barrier and another rank calls another collective call, both calls return
  * TERN_ERR_ARG, and the text of each names its own call and the other's. Afterwards the team works. Two different calls
- * of which neither is tern_barrier are reported, too. A rank that is one call ahead of the others is no mismatch.
+ * of which neither is tern_barrier are reported, too. A rank that is one call ahead of the others is no mismatch. All
+ * of this holds for the team of all ranks, and for a team that the program has created.
  *
  * ranks: 2 3 4 8
  * env: TERN_TEST=apart=1
@@ -19,8 +20,8 @@ static void still_works(int round)
 {
     int mine = tern_rank() + round, all[64];
 
-    OK(tern_barrier(TERN_WORLD));
-    OK(tern_allgather(TERN_WORLD, &mine, sizeof(mine), all));
+    OK(tern_barrier(collective_ctx));
+    OK(tern_allgather(collective_ctx, &mine, sizeof(mine), all));
     for (int i = 0; i < tern_size(); i++)
         SAME(all[i], i + round);
 }
@@ -52,18 +53,32 @@ static void in_turn(void)
     }
 }
 
-int main(void)
+/* All pairs of calls on the team of a context. The odd rank takes turns with the others, up to the last one. */
+static void all_pairs(tern_ctx *ctx, int last)
 {
-    OK(tern_init());
-    collective_create(TERN_WORLD);
+    collective_create(ctx);
     in_turn();
-    for (int odd = 0; odd < tern_size(); odd++)
+    for (int odd = 0; odd <= last; odd++)
         for (size_t i = 0; i < COLLECTIVE_CALLS; i++)
             for (size_t other = 0; other < COLLECTIVE_CALLS; other++)
                 if (i != other && (i == 0 || other == 0 || odd == 0))
                     differ(odd, &collective_calls[i], &collective_calls[other]);
     in_turn();
     collective_free();
+}
+
+int main(void)
+{
+    tern_team *team;
+    tern_ctx  *ctx;
+
+    OK(tern_init());
+    all_pairs(TERN_WORLD, tern_size() - 1);
+    OK(tern_team_dup(TERN_WORLD, &team));
+    OK(tern_ctx_create(team, TERN_RELAXED, &ctx));
+    all_pairs(ctx, 1);
+    OK(tern_ctx_free(ctx));
+    OK(tern_team_free(team));
     OK(tern_finalize());
     return 0;
 }
