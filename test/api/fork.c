@@ -21,6 +21,7 @@ enum { ENDS_BY_EXIT, ENDS_BY_UNDERSCORE_EXIT, ENDS_BY_SIGNAL, WAYS };
 
 static struct misuse m = { .want = TERN_ERR_STATE, .says = "in a child that fork created" };
 static unsigned char memory[1 << 16];
+static tern_ctx     *shared; /* a shared context */
 static tern_request *idle_receive, *idle_notification;
 static uint64_t      handled;
 
@@ -49,6 +50,8 @@ static void in_child(tern_request *started, tern_event *event, tern_event *parke
 
     CHECK(tern_world == NULL && tern_rank() == -1 && tern_size() == -1 && tern_team_world() == NULL);
     misuse_of_all(&m); /* with the objects of the parent */
+    m.ctx = shared;
+    misuse_of_all(&m);
     m.ctx = NULL;
     misuse_of_all(&m);
     m.ctx = ctx;
@@ -178,6 +181,7 @@ int main(void)
     OK(tern_init());
     OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &m.ctx));
     m.team = tern_team_world();
+    OK(tern_ctx_create(m.team, TERN_RELAXED | TERN_SHARED, &shared));
     OK(tern_region_create(TERN_WORLD, 4096, NULL, &m.region));
     OK(tern_region_register(TERN_WORLD, memory, sizeof(memory), &registered));
     OK(tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, (1u << TERN_ATOMIC_OPS) - 1, 0, &m.domain));

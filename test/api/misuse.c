@@ -55,13 +55,13 @@ static void freed_region(void)
     m.region = region;
 }
 
-static void freed_ctx(void)
+static void freed_ctx(tern_order order)
 {
     tern_ctx        *freed, *other;
     tern_request    *request, *notice;
     tern_am_prepared prepared;
 
-    OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &freed));
+    OK(tern_ctx_create(tern_team_world(), order, &freed));
     OK(tern_recv_create(freed, TERN_ANY_SOURCE, 1, misuse_words, 8, &request));
     OK(tern_notify_create(freed, m.region, TERN_ANY_SOURCE, 1, 1, &notice));
     OK(tern_am_prepare(freed, tern_rank(), &TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM, .max = 8), &prepared));
@@ -70,7 +70,7 @@ static void freed_ctx(void)
     SAYS("the context was freed");
     OK(tern_am_cancel(&prepared)); /* later messages wait until then */
     REFUSES(TERN_ERR_STATE, tern_am_cancel(&prepared));
-    OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &other));
+    OK(tern_ctx_create(tern_team_world(), order, &other));
     CHECK(freed != other && !tern_ctx_team(freed));
     m.ctx = freed;
     m.says = "the context was freed";
@@ -341,7 +341,9 @@ int main(void)
     late_reply();
     freed_counter();
     freed_request();
-    freed_ctx();
+    freed_ctx(TERN_RELAXED);
+    freed_ctx(TERN_STRICT);
+    freed_ctx(TERN_RELAXED | TERN_SHARED);
     freed_region();
     many();
     busy_region();

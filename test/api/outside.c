@@ -38,6 +38,7 @@ int main(void)
 {
     struct misuse    m = { .want = TERN_ERR_STATE, .says = "call tern_init first" };
     tern_team       *made;
+    tern_ctx        *shared;
     tern_am_prepared prepared;
     tern_message    *found;
 
@@ -54,12 +55,15 @@ int main(void)
     OK(tern_am_client_create(TERN_WORLD, NULL, &m.client));
     OK(tern_send_create(TERN_WORLD, 0, 1, misuse_words, 8, &m.request));
     OK(tern_team_dup(TERN_WORLD, &made));
+    OK(tern_ctx_create(made, TERN_RELAXED | TERN_SHARED, &shared));
     leave_messages(&prepared, &found);
     OK(tern_finalize());
     m.says = "the job is over";
     misuse_of_all(&m); /* with the objects of the job */
     CHECK(tern_team_rank(m.team) == -1 && tern_team_size(m.team) == -1);
     m.team = made;
+    misuse_of_all(&m);
+    m.ctx = shared;
     misuse_of_all(&m);
     CHECK(tern_team_rank(made) == -1 && tern_team_size(made) == -1);
     use_messages(&prepared, found);
