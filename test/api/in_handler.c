@@ -110,10 +110,10 @@ static bool both_ran(void *arg)
     return runs == 2;
 }
 
-static void create(void)
+static void create(tern_order order)
 {
     m.team = tern_team_world();
-    OK(tern_ctx_create(m.team, TERN_RELAXED, &m.ctx));
+    OK(tern_ctx_create(m.team, order, &m.ctx));
     OK(tern_region_create(m.ctx, 4096, &TERN_REGION_OPTS(.reserve = 8192), &m.region));
     OK(tern_mutex_create(m.ctx, 1, &m.mutexes));
     OK(tern_counter_create(m.ctx, &m.counter));
@@ -125,18 +125,8 @@ static void create(void)
     OK(tern_barrier(m.ctx));
 }
 
-int main(void)
+static void free_all(void)
 {
-    OK(tern_am_register(RUN, on_run, NULL));
-    OK(tern_init());
-    create();
-    OK(tern_am_short(m.ctx, tern_rank(), RUN, NULL, 0));
-    OK(job_await(&runs, 1, TERN_FOREVER));
-    OK(tern_on_idle(hook, NULL));
-    OK(tern_wait_until(m.ctx, both_ran, NULL, TERN_FOREVER));
-    OK(tern_on_idle_remove(hook, NULL));
-    SAME(m.calls, 2 * (21 + 22 + 9));
-    OK(tern_barrier(m.ctx));
     OK(tern_request_cancel(&receive, NULL)); /* all objects are as before */
     OK(tern_counter_add(m.counter, 7));
     OK(tern_event_wait(&pending, TERN_FOREVER));
@@ -144,6 +134,31 @@ int main(void)
     OK(tern_am_client_free(m.client));
     OK(tern_mutex_free(m.mutexes));
     OK(tern_region_free(m.region));
+    OK(tern_ctx_free(m.ctx));
+}
+
+/* Make all calls with a context, in a handler and in a hook. */
+static void with_context(tern_order order)
+{
+    create(order);
+    runs = 0;
+    m.calls = 0;
+    OK(tern_am_short(m.ctx, tern_rank(), RUN, NULL, 0));
+    OK(job_await(&runs, 1, TERN_FOREVER));
+    OK(tern_on_idle(hook, NULL));
+    OK(tern_wait_until(m.ctx, both_ran, NULL, TERN_FOREVER));
+    OK(tern_on_idle_remove(hook, NULL));
+    SAME(m.calls, 2 * (21 + 22 + 9));
+    OK(tern_barrier(m.ctx));
+    free_all();
+}
+
+int main(void)
+{
+    OK(tern_am_register(RUN, on_run, NULL));
+    OK(tern_init());
+    with_context(TERN_RELAXED);
+    with_context(TERN_RELAXED | TERN_SHARED);
     OK(tern_finalize());
     return 0;
 }
