@@ -277,9 +277,10 @@ static tern_status probe_poll(void *arg)
 
 static void probe_describe(void *arg, char *text, size_t size)
 {
-    const struct probing *p = arg;
+    const struct probing         *p = arg;
+    const struct tern_tagged_text of = tern_op_tagged_text(&p->name, true);
 
-    snprintf(text, size, "%s waits for a message", p->what);
+    snprintf(text, size, "%s waits for a message from %s of the job with %s", p->what, of.source, of.tag);
 }
 
 /* found: NULL for a probe that leaves the message stored. */

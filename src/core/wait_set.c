@@ -6,7 +6,7 @@
 void tern_core_waitables_describe(void *arg, char *text, size_t size)
 {
     const struct tern_waitables *of = arg;
-    char                         one[160] = "for nothing", others[64] = "";
+    char                         one[200] = "for nothing", others[64] = "";
     size_t                       pending = 0;
 
     for (size_t i = 0; i < of->n; i++)

@@ -524,6 +524,11 @@ static void given_up(void)
 
     OK(tern_ctx_set_timeout(TERN_WORLD, 1e-4));
     REFUSES(TERN_ERR_TIMEOUT, tern_recv(TERN_WORLD, left, 8, &got, 8, NULL));
+    SAYS("with tag 8, which has not arrived");
+    REFUSES(TERN_ERR_TIMEOUT, tern_probe(TERN_WORLD, left, 8, tern_deadline_in(1e-4), NULL));
+    SAYS(" of the job with tag 8");
+    REFUSES(TERN_ERR_TIMEOUT, tern_probe(TERN_WORLD, TERN_ANY_SOURCE, TERN_ANY_TAG, tern_deadline_in(1e-4), NULL));
+    SAYS("from any rank of the job with any tag");
     OK(tern_ctx_set_timeout(TERN_WORLD, 0));
     OK(tern_barrier(TERN_WORLD));
     send = sending(8, number(88), 8);

@@ -192,26 +192,34 @@ bool tern_op_request_event(struct tern_request *request, tern_event *event)
     return !active || event->pending;
 }
 
+struct tern_tagged_text tern_op_tagged_text(const struct tern_match_name *name, bool recv)
+{
+    struct tern_tagged_text text = { "any rank", "any tag" };
+
+    if (!recv || !tern_op_match_any_source(name))
+        snprintf(text.source, sizeof(text.source), "rank %d", name->source);
+    if (!recv || name->class >= TERN_MATCH_BITS || !(name->class & TERN_MATCH_ANY_TAG))
+        snprintf(text.tag, sizeof(text.tag), "tag %" PRIu64 "%s", name->tag,
+                 recv && name->class >= TERN_MATCH_BITS ? " in some bits" : "");
+    return text;
+}
+
 void tern_op_request_describe(const struct tern_request *request, char *text, size_t size)
 {
-    char                   source[24] = "any rank", tag[40] = "any tag";
-    struct tern_match_name name = tern_op_request_name(request);
-    bool                   recv = request->kind == TERN_REQUEST_RECV;
-    bool                   alone = tern_base_biased_lock(&tern_op_tagged_lock);
-    const char            *progress = recv ? "for which none has come" : "which was not received yet";
+    struct tern_match_name  name = tern_op_request_name(request);
+    bool                    recv = request->kind == TERN_REQUEST_RECV;
+    struct tern_tagged_text of = tern_op_tagged_text(&name, recv);
+    bool                    alone = tern_base_biased_lock(&tern_op_tagged_lock);
+    const char             *progress = recv ? "which has not arrived" : "which the receiver has not received";
 
     if (request->op && (recv || request->op->queued))
-        progress = recv ? "whose data is being fetched" : "for which there is no room";
+        progress = recv ? "whose data is being fetched" : "which waits for space at the receiver";
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
-    if (!recv || !tern_op_match_any_source(&name))
-        snprintf(source, sizeof(source), "rank %d", name.source);
-    if (!recv || name.class >= TERN_MATCH_BITS || !(name.class & TERN_MATCH_ANY_TAG))
-        snprintf(tag, sizeof(tag), "tag %" PRIu64 "%s", name.tag,
-                 recv && name.class >= TERN_MATCH_BITS ? " in some bits" : "");
     snprintf(text, size,
-             "%s %s of the job a message of %" PRIu64 " bytes%s with %s, %s; %" PRIu64 " bytes of others are kept",
-             recv ? "to receive from" : "to send to", source, request->size, recv ? " at most" : "", tag, progress,
-             tern_op_tagged_kept_bytes);
+             "%s %s of the job a message of %" PRIu64 " bytes%s with %s, %s; this rank stores %" PRIu64
+             " bytes of unexpected messages",
+             recv ? "to receive from" : "to send to", of.source, request->size, recv ? " at most" : "", of.tag,
+             progress, tern_op_tagged_kept_bytes);
 }
 
 bool tern_op_request_hopeless(struct tern_request *request)

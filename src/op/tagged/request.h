@@ -270,6 +270,12 @@ void tern_op_request_free(struct tern_request *request);
 bool tern_op_request_event(struct tern_request *request, tern_event *event); /* false: no memory */
 void tern_op_request_describe(const struct tern_request *request, char *text, size_t size);
 
+/* What reports call the source and the tag of a receive or a probe, or the receiver and the tag of a send. */
+struct tern_tagged_text {
+    char source[24], tag[40];
+};
+struct tern_tagged_text tern_op_tagged_text(const struct tern_match_name *name, bool recv);
+
 /* Give a request an operation. wants_fin: the request is a send that waits for a FIN, and the operation gets an id.
  * Returns NULL if there is no memory. The caller of these functions holds the lock. */
 struct tern_tagged_op *tern_op_tagged_op_new(struct tern_request *request, bool wants_fin);
