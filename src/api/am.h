@@ -3,6 +3,9 @@
 
 #include <tern/am_client.h>
 
+#include "api/check.h"
+#include "core/idle_hook.h"
+#include "core/message.h"
 #include "op/am/client.h"
 
 /* The private contents of a prepared message. */
@@ -22,8 +25,34 @@ static inline tern_status tern_api_am_args(const uint32_t *args, unsigned nargs,
     return TERN_OK;
 }
 
-/* Check what every request needs, and find the rank in the job. */
-tern_status tern_api_am_peer(const tern_ctx *ctx, int rank, const char *what, int *peer);
+/* Check the handler and the arguments of a message. */
+static inline tern_status tern_api_am_handler(unsigned handler, const uint32_t *args, unsigned nargs, const char *what)
+{
+    if (TERN_UNLIKELY(!tern_op_am_known(handler)))
+        return tern_base_fail(TERN_ERR_ARG, "%s: handler %u is not registered", what, handler);
+    return tern_api_am_args(args, nargs, what);
+}
+
+/* Report that there is no such rank, or that the context is shared. */
+tern_status tern_api_am_no_peer(const tern_ctx *ctx, int rank, const char *what) __attribute__((cold, noinline));
+
+/* Check what every request needs, and find the rank in the job. Returns a negative status on an error. */
+static inline tern_status tern_api_am_peer(const tern_ctx *ctx, int rank, const char *what, int *peer)
+{
+    if (TERN_UNLIKELY(!ctx))
+        return tern_core_ctx_check(ctx, what);
+    if (TERN_UNLIKELY(tern_core_in_handler()))
+        return tern_base_fail(TERN_ERR_STATE, "%s: %s", what,
+                              tern_core_in_idle_hook() ? "an idle hook must not send active messages"
+                                                       : "a handler may send one reply, and nothing else");
+    if (TERN_UNLIKELY((uint32_t)rank >= ctx->ranks))
+        return tern_api_am_no_peer(ctx, rank, what);
+    *peer = tern_core_team_world(ctx->team, rank);
+    tern_core_job_check_deaths();
+    if (TERN_UNLIKELY(tern_core_job_lost(*peer)))
+        return tern_base_fail(TERN_ERR_PEER, "%s: rank %d is gone", what, rank);
+    return TERN_OK;
+}
 
 /* Report flags of a message that Tern does not know. */
 tern_status tern_api_am_flags(uint32_t flags, const char *what) __attribute__((cold, noinline));
@@ -31,10 +60,18 @@ tern_status tern_api_am_flags(uint32_t flags, const char *what) __attribute__((c
 /* Check the payload of a message. */
 tern_status tern_api_am_payload(const tern_am *message, int peer, const char *what);
 
-/* Check the length of a long payload that the message itself must carry. */
+/* Check that a long payload lies within the part of the peer. */
+tern_status tern_api_am_long(const tern_region *region, int peer, uint64_t offset, size_t len, const char *what);
+
+/* Report that a token is not that of a request that this thread is handling, or that the request was replied to. */
+tern_status tern_api_am_bad_token(const char *what) __attribute__((cold, noinline));
+tern_status tern_api_am_replied(const char *what) __attribute__((cold, noinline));
+
+/* Check the length of a payload that the message must carry, because the transfer would need the target's help and the
+ * sender does not want to wait. */
 tern_status tern_api_am_carried(const tern_region *region, int peer, size_t len, const char *what);
 
-/* Check what is asked for a prepared message. */
+/* am_prepare.c: check what is asked for a prepared message. */
 tern_status tern_api_am_prepare(const tern_am_prepare_opts *asked, int peer, const char *what);
 
 /* am_client.c: the parts of calls of tern/am.h for messages of clients. reply: the token is current, and the request
