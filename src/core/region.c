@@ -487,6 +487,14 @@ static bool find_busy(const struct tern_region *region, const struct tern_ctx **
     return sure || *busy;
 }
 
+bool tern_core_region_is_busy(const struct tern_region *region)
+{
+    const struct tern_ctx *busy;
+    uint32_t               ops;
+
+    return !find_busy(region, &busy, &ops) || busy;
+}
+
 /* Check that this rank has no outstanding operations on the region. */
 static tern_status check_idle(const struct tern_region *region, const char *what)
 {

@@ -56,6 +56,9 @@ struct tern_link_part tern_core_region_part(const struct tern_region *region, in
 /* Return a new name for memory of this rank that the links expose. */
 uint64_t tern_core_region_new_name(void);
 
+/* Return whether this rank has outstanding operations on the region, or may have some. */
+bool tern_core_region_is_busy(const struct tern_region *region);
+
 /* Free the region without synchronization; the job has ended. */
 void tern_core_region_release(struct tern_region *region);
 

@@ -21,11 +21,14 @@ struct view {
     struct tern_dynamic_range **range;
 };
 
+#define DETACHED 256 /* detached ranges that stay, in case the program has not completed its operations on them */
+
 struct tern_dynamic {
-    pthread_mutex_t            lock;   /* guards everything, and the writing of the own table */
-    struct tern_link_part     *tables; /* [ranks of the job] */
-    struct view               *views;  /* [ranks of the job] */
-    struct tern_dynamic_range *ranges; /* all */
+    pthread_mutex_t        lock;     /* guards everything, and the writing of the own table */
+    struct tern_link_part *tables;   /* [ranks of the job] */
+    struct view           *views;    /* [ranks of the job] */
+    struct tern_list       detached; /* ranges that are in no view, the oldest first */
+    unsigned               detached_count;
 };
 
 static struct tern_dynamic_table *own_table(const struct tern_region *region)
@@ -54,12 +57,42 @@ static size_t first_after(const struct view *view, uint64_t addr)
     return low;
 }
 
-static const struct tern_dynamic_range *find(const struct view *view, uint64_t addr, uint64_t len)
+static struct tern_dynamic_range *find(const struct view *view, uint64_t addr, uint64_t len)
 {
     size_t                     index = first_after(view, addr);
     struct tern_dynamic_range *range = index > 0 ? view->range[index - 1] : NULL;
 
     return range && tern_base_covers(range->part.size, addr - range->part.addr, len) ? range : NULL;
+}
+
+static void part_close(struct tern_link_part *part)
+{
+    if (part->path)
+        tern_job.ops[part->link]->detach(tern_job.link[part->link], part);
+}
+
+static void range_free(struct tern_dynamic_range *range)
+{
+    part_close(&range->part);
+    part_close(&range->net);
+    free(range);
+}
+
+static void range_retire(struct tern_dynamic *dynamic, struct tern_dynamic_range *range)
+{
+    tern_base_list_append(&dynamic->detached, &range->node);
+    dynamic->detached_count++;
+}
+
+/* Free the ranges that were detached long ago. */
+static void forget_detached(const struct tern_region *region)
+{
+    struct tern_dynamic *dynamic = region->dynamic;
+
+    if (dynamic->detached_count <= 2 * DETACHED || tern_core_region_is_busy(region))
+        return;
+    for (; dynamic->detached_count > DETACHED; dynamic->detached_count--)
+        range_free(TERN_LIST_ITEM(tern_base_list_pop(&dynamic->detached), struct tern_dynamic_range, node));
 }
 
 /* Make a range reachable. */
@@ -79,34 +112,17 @@ static tern_status range_new(struct tern_region *region, int world, const struct
     range->part = tern_core_region_part(region, world, handle);
     range->part.scope = region->part[world].region;
     range->net = range->part;
+    tern_base_list_init(&range->node);
     st = tern_core_links_attach(range->part.link, handle, NULL, &range->part);
     if (st == TERN_OK && atomics >= 0) {
         range->net.link = (uint32_t)atomics;
         st = tern_core_links_attach(range->net.link, handle, NULL, &range->net);
     }
-    range->next = region->dynamic->ranges;
-    region->dynamic->ranges = range;
-    *out = range;
+    if (st == TERN_OK)
+        *out = range;
+    else
+        range_free(range);
     return st;
-}
-
-static void part_close(struct tern_link_part *part)
-{
-    if (part->path)
-        tern_job.ops[part->link]->detach(tern_job.link[part->link], part);
-}
-
-/* Free the ranges that were made after the given one; NULL: all. No operation uses them. */
-static void ranges_free(struct tern_dynamic *dynamic, const struct tern_dynamic_range *last)
-{
-    while (dynamic->ranges != last) {
-        struct tern_dynamic_range *range = dynamic->ranges;
-
-        dynamic->ranges = range->next;
-        part_close(&range->part);
-        part_close(&range->net);
-        free(range);
-    }
 }
 
 static int by_address(const void *a, const void *b)
@@ -117,34 +133,52 @@ static int by_address(const void *a, const void *b)
     return (x->part.addr > y->part.addr) - (x->part.addr < y->part.addr);
 }
 
+/* Return the range of an entry: the known one, or a new one. */
+static tern_status range_of(struct tern_region *region, int world, const struct tern_mem_handle *entry,
+                            struct tern_dynamic_range **out)
+{
+    struct view               *view = &region->dynamic->views[world];
+    struct tern_dynamic_range *known = find(view, entry->addr, entry->size);
+
+    if (!known || known->part.region != entry->region)
+        return range_new(region, world, entry, out);
+    if (known->kept)
+        return tern_base_fail(TERN_ERR_LINK, "rank %d has a table of attached memory with two equal entries", world);
+    known->kept = true;
+    *out = known;
+    return TERN_OK;
+}
+
+/* Replace the ranges of a view. Those that are not kept are detached. */
+static void replace(struct tern_dynamic *dynamic, struct view *view, const struct view *new)
+{
+    for (size_t i = 0; i < view->count; i++)
+        if (!view->range[i]->kept)
+            range_retire(dynamic, view->range[i]);
+    free(view->range);
+    *view = *new;
+}
+
 /* Enter a table into the view of its rank. Ranges that were known keep their parts. */
 static tern_status install(struct tern_region *region, int world, uint64_t sequence,
                            const struct tern_mem_handle *entries, uint64_t count)
 {
-    struct view                *view = &region->dynamic->views[world];
-    struct tern_dynamic_range  *before = region->dynamic->ranges;
-    struct tern_dynamic_range **list = calloc(count + 1, sizeof(*list));
-    tern_status                 st = TERN_OK;
+    struct view *view = &region->dynamic->views[world];
+    struct view new = { .sequence = sequence, .range = calloc(count + 1, sizeof(*new.range)) };
+    tern_status st = TERN_OK;
 
-    if (!list)
+    if (!new.range)
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for a table of %" PRIu64 " entries", count);
-    for (uint64_t i = 0; i < count && st == TERN_OK; i++) {
-        const struct tern_dynamic_range *known = find(view, entries[i].addr, entries[i].size);
-
-        if (known && known->part.region == entries[i].region)
-            list[i] = (struct tern_dynamic_range *)(uintptr_t)known;
-        else
-            st = range_new(region, world, &entries[i], &list[i]);
-    }
-    if (st < 0) {
-        ranges_free(region->dynamic, before);
-        free(list);
-        return st;
-    }
-    qsort(list, count, sizeof(struct tern_dynamic_range *), by_address);
-    free(view->range);
-    *view = (struct view){ .sequence = sequence, .count = count, .range = list };
-    return TERN_OK;
+    for (size_t i = 0; i < view->count; i++)
+        view->range[i]->kept = false;
+    for (; new.count < count &&st == TERN_OK; new.count += st == TERN_OK)
+        st = range_of(region, world, &entries[new.count], &new.range[new.count]);
+    qsort(new.range, new.count, sizeof(struct tern_dynamic_range *), by_address);
+    if (st < 0)
+        new.sequence = 0; /* what was attached so far is in the view; the next operation reads the table again */
+    replace(region->dynamic, view, &new);
+    forget_detached(region);
+    return st;
 }
 
 /* Copy a table that another process may be changing. Returns its sequence number; 0: it keeps changing, because its
@@ -347,6 +381,7 @@ static tern_status make_dynamic(struct tern_region *region)
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for tables of %zu ranks", ranks);
     }
     pthread_mutex_init(&dynamic->lock, NULL);
+    tern_base_list_init(&dynamic->detached);
     dynamic->tables = region->part;
     dynamic->views = views;
     for (size_t rank = 0; rank < ranks; rank++) {
@@ -402,13 +437,17 @@ void tern_core_dynamic_close(struct tern_region *region)
 {
     struct tern_dynamic       *dynamic = region->dynamic;
     struct tern_dynamic_table *table = own_table(region);
+    struct tern_list          *node;
 
     for (uint64_t i = 0, count = own_count(table); i < count; i++)
         for (unsigned link = 0; link < tern_job.links; link++)
             tern_job.ops[link]->unexpose(tern_job.link[link], table->entry[i].region);
-    ranges_free(dynamic, NULL);
+    while ((node = tern_base_list_pop(&dynamic->detached)))
+        range_free(TERN_LIST_ITEM(node, struct tern_dynamic_range, node));
     for (int rank = 0; rank < tern_job.boot.ranks; rank++) {
         part_close(&dynamic->tables[rank]);
+        for (size_t i = 0; i < dynamic->views[rank].count; i++)
+            range_free(dynamic->views[rank].range[i]);
         free(dynamic->views[rank].range);
     }
     pthread_mutex_destroy(&dynamic->lock);

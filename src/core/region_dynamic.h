@@ -23,11 +23,13 @@ struct tern_dynamic_table {
 };
 _Static_assert(sizeof(struct tern_dynamic_head) == 64, "the entries begin in a cache line of their own");
 
-/* A range of a rank, as this process reaches it. */
+/* A range of a rank, as this process reaches it. Operations refer to its parts. A range that its rank has detached
+ * stays until many others have been detached, and this process has no outstanding operations on the region. */
 struct tern_dynamic_range {
-    struct tern_link_part      part;
-    struct tern_link_part      net;  /* as a network with atomics reaches it; path NULL: there is none */
-    struct tern_dynamic_range *next; /* all ranges of the region; they stay until the region is freed */
+    struct tern_link_part part;
+    struct tern_link_part net;  /* as a network with atomics reaches it; path NULL: there is none */
+    struct tern_list      node; /* on the list of detached ranges, or on none */
+    bool                  kept; /* while a table is installed: the range is in the new table, too */
 };
 
 /* Create a dynamic region. Collective, as tern_core_region_alloc. */

@@ -2,7 +2,8 @@
  *
  * Promise: attached memory is accessible by its address in every call; memory that is not attached, or no longer, is
  * refused, and is not touched; attach and detach need no other rank. A seeded random stream of attach, detach, put and
- * get agrees with a model. A table of a rank on another node is fetched by gets that can be given up.
+ * get agrees with a model. A table of a rank on another node is fetched by gets that can be given up. A program may
+ * attach and detach memory forever without using more and more memory.
  *
  * env: TERN_CMA=off
  * env: TERN_TEST=apart=1
@@ -306,6 +307,29 @@ static void model(tern_region *region)
     free(back);
 }
 
+/* Attach memory, use it and detach it, very often. The C library counts the memory that is in use; sanitizers replace
+ * it, and count nothing. */
+static void again_and_again(tern_region *region)
+{
+    static uint64_t words[16];
+    size_t          before = 0, after;
+
+    for (unsigned i = 0; i < 3600; i++) {
+        uint64_t *word = &words[i % 16];
+
+        if (i == 1200)
+            before = mallinfo2().uordblks;
+        OK(tern_region_attach(region, word, sizeof(*word)));
+        OK(tern_put_u64(TERN_WORLD, region, tern_rank(), address(word), i));
+        SAME(*word, i);
+        OK(tern_region_detach(region, word));
+        if (i % 512 == 0)
+            REFUSES(TERN_ERR_RANGE, tern_put_u64(TERN_WORLD, region, tern_rank(), address(word), 0));
+    }
+    after = mallinfo2().uordblks;
+    CHECK(after < before + 400000); /* less than 200 bytes for each time */
+}
+
 int main(void)
 {
     tern_region *region, *second;
@@ -321,6 +345,7 @@ int main(void)
     damaged_entry(region);
     many(region);
     model(region);
+    again_and_again(region);
     OK(tern_region_attach(region, left_attached, sizeof(left_attached)));
     OK(tern_region_attach(second, left_attached, sizeof(left_attached))); /* in two regions */
     OK(tern_region_free(second));
