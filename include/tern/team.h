@@ -72,9 +72,9 @@ TERN_API tern_status tern_team_translate(const tern_team *from, int rank, const 
  * The calls of the members belong together if their parent, ranks and tag are equal. If several threads of a rank
  * create teams of the same parent at the same time, they pass different tags; otherwise tag may be any number, also
  * always the same. Ranks that create several overlapping teams do so in the same order. If members that wait for each
- * other have passed different ranks with the same parent and tag, all of them get TERN_ERR_ARG. If a member dies
- * meanwhile, the call fails at some or all members; if it succeeds at others, the collective calls on the new team
- * fail.
+ * other have passed different ranks with the same parent and tag, all of them get TERN_ERR_ARG. They pass another tag
+ * when they call again: for some seconds, calls with the old tag may still be refused. If a member dies meanwhile, the
+ * call fails at some or all members; if it succeeds at others, the collective calls on the new team fail.
  * Returns  TERN_OK: the team is in *out.
  *          TERN_ERR_ARG: a pointer is NULL, n is not 1 to the size of parent, a rank appears twice, this rank is not in
  *            ranks, or members passed different ranks.

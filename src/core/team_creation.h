@@ -55,18 +55,18 @@ struct waiting {
     struct core_team_wire wire;
 };
 
-/* Refusals of JOINs that have not arrived yet, after a call of this rank has failed: one for each member that had not
- * joined, and, if the reason was another list, one for each other rank with that list. */
+/* Refusals of JOINs that have not arrived yet, after a call of this rank has failed: if it was the root, one for each
+ * member that had not joined; and, if the reason was another list, one for each other rank with that list. */
 struct owed {
     struct tern_list      listed;
     struct core_team_wire wire;  /* parent, tag and hash of the call; status, size and culprit of the refusal */
     uint64_t              other; /* hash of the other list; 0: there is none, 1: it is not known */
     int64_t               until;
-    int                   size, answered;
+    int                   size, answered, most; /* answered: of at most so many */
     struct {
         int32_t rank;
         bool    due;
-    } of[]; /* [size] members of the call; then ranks with the other list that have been answered */
+    } of[]; /* [size] members of the call; then [answered] ranks with the other list that have been answered */
 };
 
 /* A message that has not been sent. */
@@ -146,8 +146,10 @@ void tern_core_creation_fail(struct creation *c, tern_status status, int culprit
 /* Return the status of a call that has failed, and set the detail. */
 tern_status tern_core_creation_report(const struct creation *c);
 
-/* refuse: refuse a JOIN that has arrived. is_owed: refuse it if a call of this rank that it belongs to has failed, and
- * return whether it was refused. */
+/* refuse: refuse a JOIN that has arrived. refuse_list: refuse it, and all JOINs with the same list, because this rank,
+ * which would be the root, makes another call. is_owed: refuse a JOIN if a call of this rank that it belongs to has
+ * failed, and return whether it was refused. */
+void tern_core_creation_refuse_list(int to, const struct core_team_wire *join, const struct core_team_wire *why);
 void tern_core_creation_refuse(int to, const struct core_team_wire *join, const struct core_team_wire *why);
 bool tern_core_creation_is_owed(int from, const struct core_team_wire *wire);
 

@@ -55,7 +55,10 @@ static void contradict(struct creation *c, int from, const struct core_team_wire
     why.status = TERN_ERR_ARG;
     why.size = (uint32_t)c->plan.size;
     why.more = (uint64_t)(tern_job.boot.rank + 1);
-    tern_core_creation_refuse(from, wire, &why);
+    if (tern_core_creation_leads(c))
+        tern_core_creation_refuse(from, wire, &why);
+    else
+        tern_core_creation_refuse_list(from, wire, &why);
     tern_core_creation_fail(c, TERN_ERR_ARG, from, wire);
 }
 

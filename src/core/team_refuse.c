@@ -123,7 +123,7 @@ static bool is_due_in(struct owed *owed, int from, const struct core_team_wire *
         owed->of[i].due &= !due;
         return due;
     }
-    if (owed->other == 0 || wire->hash != owed->other || owed->answered == (int)owed->wire.size)
+    if (owed->other == 0 || wire->hash != owed->other || owed->answered == owed->most)
         return false;
     owed->of[i].rank = from;
     owed->of[i].due = false;
@@ -163,29 +163,53 @@ bool tern_core_creation_is_owed(int from, const struct core_team_wire *wire)
     return false;
 }
 
-/* The call of this rank, as the root, has failed: owe refusals to the members that have not joined, and to others with
- * the other list. Refuse those that wait. */
-static void owe(const struct creation *c, const struct core_team_wire *why, uint64_t other)
+static struct owed *owed_new(const struct core_team_wire *why, uint64_t other, int size, int most)
 {
-    size_t       size = (size_t)c->plan.size + why->size;
-    struct owed *owed = malloc(sizeof(*owed) + size * sizeof(owed->of[0]));
+    struct owed *owed = malloc(sizeof(*owed) + (size_t)(size + most) * sizeof(owed->of[0]));
 
     if (!owed)
         tern_core_creation_no_memory();
-    *owed = (struct owed){ .wire = *why, .other = other, .until = tern_base_now() + OWED_NS, .size = c->plan.size };
-    for (int i = 0; i < c->plan.size; i++) {
-        owed->of[i].rank = c->members[i];
-        owed->of[i].due = i != c->plan.rank && !c->member[i].joined && c->members[i] != c->culprit;
-    }
+    *owed =
+        (struct owed){ .wire = *why, .other = other, .until = tern_base_now() + OWED_NS, .size = size, .most = most };
     tern_base_list_append(&tern_core_creations.owed, &owed->listed);
+    return owed;
+}
+
+/* Refuse the JOINs that wait. */
+static void refuse_waiting(struct owed *owed)
+{
     TERN_LIST_EACH(struct waiting, one, &tern_core_creations.waiting, listed) {
         if (!is_due_in(owed, one->from, &one->wire))
             continue;
-        tern_core_creation_refuse(one->from, &one->wire, why);
+        tern_core_creation_refuse(one->from, &one->wire, &owed->wire);
         tern_base_list_remove(&one->listed);
         free(one);
         tern_core_creations.count_waiting--;
     }
+}
+
+/* The call of this rank, as the root, has failed: owe refusals to the members that have not joined, and to others with
+ * the other list. Refuse those that wait. */
+static void owe(const struct creation *c, const struct core_team_wire *why, uint64_t other)
+{
+    struct owed *owed = owed_new(why, other, c->plan.size, (int)why->size);
+
+    for (int i = 0; i < c->plan.size; i++) {
+        owed->of[i].rank = c->members[i];
+        owed->of[i].due = i != c->plan.rank && !c->member[i].joined && c->members[i] != c->culprit;
+    }
+    refuse_waiting(owed);
+}
+
+/* This rank makes another call than the one for which it would be the root: the ranks with that list would wait for
+ * it. */
+void tern_core_creation_refuse_list(int to, const struct core_team_wire *join, const struct core_team_wire *why)
+{
+    struct owed *owed = owed_new(why, join->hash, 0, (int)join->size);
+
+    (void)is_due_in(owed, to, join); /* it is refused here, and not again */
+    tern_core_creation_refuse(to, join, why);
+    refuse_waiting(owed);
 }
 
 /* The call fails. theirs: a message of the culprit, which has another list; NULL: there is another reason. */

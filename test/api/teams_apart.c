@@ -56,7 +56,7 @@ static void ask_late(void)
     for (int i = 0; i < 20; i++) {
         while (!tern_core_message_hold())
             OK(tern_progress(TERN_WORLD));
-        OK(tern_core_message_send_own(2, &late, sizeof(late)));
+        (void)tern_core_message_send_own(2, &late, sizeof(late)); /* some of them arrive */
         tern_core_message_release();
         usleep(1000);
     }
@@ -73,6 +73,26 @@ static void answer_late(void)
         ask_late();
     if (me < 3) {
         OK(tern_team_create(world, (int[]){ 2, 0, 1 }, 3, 3, &team));
+        OK(tern_team_free(team));
+    }
+    OK(tern_barrier(TERN_WORLD));
+}
+
+/* Two of the ranks 0 to 3 pass a list whose first rank passes another one. One rank is late. */
+static void two_each(int late)
+{
+    static const int all[] = { 0, 1, 2, 3 };
+    static uint64_t  tag = 100;
+    tern_team       *team, *world = tern_team_world();
+
+    snprintf(note, sizeof(note), "(ranks 2 and 3 leave out rank 0; rank %d is late)", late);
+    OK(tern_barrier(TERN_WORLD));
+    if (me < 4) {
+        if (me == late)
+            usleep(30000);
+        RETURNS(TERN_ERR_ARG, tern_team_create(world, me < 2 ? all : all + 1, me < 2 ? 4 : 3, tag++, &team));
+        SAYS("passed another list");
+        OK(tern_team_create(world, all, 4, tag, &team));
         OK(tern_team_free(team));
     }
     OK(tern_barrier(TERN_WORLD));
@@ -111,6 +131,8 @@ int main(void)
         overlap();
     }
     answer_late();
+    for (int late = -1; late < 4 && tern_size() >= 4; late++)
+        two_each(late);
     OK(tern_finalize());
     return 0;
 }
