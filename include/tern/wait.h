@@ -13,7 +13,8 @@
  * stores.
  *
  * Where the kernel has no membarrier system call, operations through shared memory do not wake the rank, and these
- * waits sleep for at most 50 microseconds at a time (tern-info tells).
+ * waits sleep for at most 50 microseconds at a time (tern-info tells). The same applies to ranks that are connected by
+ * a network whose hardware writes to memory without the help of a processor.
  */
 #ifndef TERN_WAIT_H
 #define TERN_WAIT_H
