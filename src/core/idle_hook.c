@@ -8,7 +8,7 @@
 #include <pthread.h>
 
 struct hook {
-    void (*function)(void *arg); /* NULL: removed */
+    void (*function)(void *arg);
     void *arg;
 };
 
@@ -17,31 +17,32 @@ _Atomic unsigned tern_core_idle_hooks;
 static struct {
     pthread_mutex_t lock;
     struct hook     hook[TERN_IDLE_HOOKS];
-    unsigned        count; /* entries, those that were removed inside a hook included */
+    int             count;
+    int             at, end; /* while hooks are called: the one that is called, and the end of those to be called */
 } list = { .lock = PTHREAD_MUTEX_INITIALIZER };
-
-/* Close the gaps that hooks have left when they removed hooks. */
-static void compact(void)
-{
-    unsigned kept = 0;
-
-    for (unsigned i = 0; i < list.count; i++)
-        if (list.hook[i].function)
-            list.hook[kept++] = list.hook[i];
-    list.count = kept;
-}
 
 void tern_core_idle_hooks_run(void)
 {
     if (tern_core_in_idle_hook() || tern_core_message_is_helper() || pthread_mutex_trylock(&list.lock) != 0)
         return;
     tern_core_message_depth += TERN_IDLE_HOOK_DEPTH;
-    for (unsigned i = 0; i < list.count; i++)
-        if (list.hook[i].function)
-            list.hook[i].function(list.hook[i].arg);
+    list.end = list.count; /* hooks that are added meanwhile are called next time */
+    for (list.at = 0; list.at < list.end; list.at++)
+        list.hook[list.at].function(list.hook[list.at].arg);
     tern_core_message_depth -= TERN_IDLE_HOOK_DEPTH;
-    compact();
     pthread_mutex_unlock(&list.lock);
+}
+
+/* Remove the hook at an index. If hooks are being called, each of the others is still called once. */
+static void remove_at(int index)
+{
+    list.count--;
+    for (int i = index; i < list.count; i++)
+        list.hook[i] = list.hook[i + 1];
+    if (!tern_core_in_idle_hook())
+        return;
+    list.end -= index < list.end;
+    list.at -= index <= list.at;
 }
 
 bool tern_core_idle_hooks_poll(void)
@@ -61,10 +62,8 @@ static void lock(void)
 
 static void unlock(void)
 {
-    if (tern_core_in_idle_hook())
-        return;
-    compact();
-    pthread_mutex_unlock(&list.lock);
+    if (!tern_core_in_idle_hook())
+        pthread_mutex_unlock(&list.lock);
 }
 
 tern_status tern_core_idle_hook_add(void (*function)(void *arg), void *arg)
@@ -87,13 +86,13 @@ tern_status tern_core_idle_hook_add(void (*function)(void *arg), void *arg)
 
 tern_status tern_core_idle_hook_remove(void (*function)(void *arg), void *arg)
 {
-    unsigned i = 0;
+    int i = 0;
 
     lock();
     while (i < list.count && (list.hook[i].function != function || list.hook[i].arg != arg))
         i++;
     if (i < list.count) {
-        list.hook[i].function = NULL;
+        remove_at(i);
         atomic_fetch_sub_explicit(&tern_core_idle_hooks, 1, memory_order_relaxed); /* orders nothing: a hint */
         unlock();
         return TERN_OK;

@@ -2,7 +2,8 @@
  *
  * Promise: every kind of wait calls the hooks again and again, also while it would otherwise sleep, and sleeps at most
  * about a millisecond. A process can have 16 hooks, in the order in which they were added. A hook that calls Tern's
- * waits or collective calls gets TERN_ERR_STATE, and the wait around it is not disturbed. Hooks may remove themselves.
+ * waits or collective calls gets TERN_ERR_STATE, and the wait around it is not disturbed. Hooks may add and remove
+ * hooks, themselves included; those that stay are called once in each turn, and a new one from the next turn on.
  * After a removal, the hook is not called any more, also with several threads.
  */
 #include "job_test.h"
@@ -168,6 +169,35 @@ static void orders(void)
     RETURNS(TERN_ERR_ARG, tern_on_idle_remove(removes_itself, calls));
 }
 
+/* A hook takes its own place and that of the next hook in a full list, again and again. */
+static void replaces(void *arg)
+{
+    int *calls = arg;
+
+    ++calls[0];
+    OK(tern_on_idle_remove(replaces, arg));
+    OK(tern_on_idle_remove(count, &calls[1]));
+    OK(tern_on_idle(replaces, arg));
+    OK(tern_on_idle(count, &calls[1]));
+    RETURNS(TERN_ERR_NOMEM, tern_on_idle(count, &calls[1]));
+}
+
+static void full_list(void)
+{
+    int calls[3] = { 0, 0, 0 };
+
+    OK(tern_on_idle(replaces, calls));
+    for (int i = 2; i < MOST; i++)
+        OK(tern_on_idle(count, &calls[2]));
+    OK(tern_on_idle(count, &calls[1]));
+    RETURNS(TERN_ERR_TIMEOUT, tern_wait_until(TERN_WORLD, never, NULL, tern_deadline_in(0.05)));
+    CHECK(calls[0] > 1 && calls[1] == 0 && calls[2] == (MOST - 2) * calls[0]);
+    OK(tern_on_idle_remove(replaces, calls));
+    OK(tern_on_idle_remove(count, &calls[1]));
+    for (int i = 2; i < MOST; i++)
+        OK(tern_on_idle_remove(count, &calls[2]));
+}
+
 /* Two threads wait, and a third one adds and removes a hook that notices concurrent calls and calls after a removal. */
 static _Atomic int allowed, inside, over;
 
@@ -230,6 +260,7 @@ int main(void)
     waits();
     misuses();
     orders();
+    full_list();
     threads();
     OK(tern_on_idle(count, &early)); /* stays over the end of the job */
     OK(tern_finalize());
