@@ -178,16 +178,15 @@ struct locking {
     uint64_t                     index;
 };
 
-/* Lock a mutex. The holder is the context, so that only one thread of a shared context at a time may lock the same
- * mutex. */
-static tern_status lock(const struct tern_op_mutex *mutex, tern_deadline deadline)
+/* Lock a mutex through a shared context. The holder is the context, so that only one of its threads at a time may lock
+ * the same mutex. */
+static __attribute__((cold, noinline)) tern_status lock_in_turn(const struct tern_op_mutex *mutex,
+                                                                tern_deadline               deadline)
 {
     struct tern_shared *shared = mutex->ctx->shared;
     struct locking      mine = { .part = mutex->part, .index = mutex->index };
     tern_status         st;
 
-    if (TERN_LIKELY(!shared))
-        return tern_op_mutex_lock(mutex, deadline);
     TERN_LIST_EACH(const struct locking, other, &shared->locking, node)
         if (other->part == mine.part && other->index == mine.index)
             return tern_base_fail(
@@ -201,6 +200,24 @@ static tern_status lock(const struct tern_op_mutex *mutex, tern_deadline deadlin
     return st;
 }
 
+static inline tern_status lock(const struct tern_op_mutex *mutex, tern_deadline deadline)
+{
+    return TERN_LIKELY(!mutex->ctx->shared) ? tern_op_mutex_lock(mutex, deadline) : lock_in_turn(mutex, deadline);
+}
+
+/* The calls on a shared context. */
+static __attribute__((cold, noinline)) tern_status lock_shared(tern_ctx *ctx, tern_mutexes *mutexes, int rank,
+                                                               uint64_t index)
+{
+    return TERN_API_LOCKED(inner, ctx, tern_mutex_lock(inner, mutexes, rank, index));
+}
+
+static __attribute__((cold, noinline)) tern_status unlock_shared(tern_ctx *ctx, tern_mutexes *mutexes, int rank,
+                                                                 uint64_t index)
+{
+    return TERN_API_LOCKED(inner, ctx, tern_mutex_unlock(inner, mutexes, rank, index));
+}
+
 tern_status tern_mutex_lock(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint64_t index)
 {
     TERN_API_USE use = tern_api_use_waiting(ctx, "tern_mutex_lock");
@@ -211,9 +228,9 @@ tern_status tern_mutex_lock(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint
     struct tern_op_mutex mutex;
     tern_status          st = find(ctx, mutexes, rank, index, "tern_mutex_lock", &mutex);
 
-    if (st == TERN_API_IS_SHARED)
-        return TERN_API_LOCKED(inner, ctx, tern_mutex_lock(inner, mutexes, rank, index));
-    return st < 0 ? st : lock(&mutex, tern_core_ctx_deadline(ctx));
+    if (TERN_UNLIKELY(st < 0))
+        return st == TERN_API_IS_SHARED ? lock_shared(ctx, mutexes, rank, index) : st;
+    return lock(&mutex, tern_core_ctx_deadline(ctx));
 }
 
 tern_status tern_mutex_try(tern_ctx *ctx, tern_mutexes *mutexes, int rank, uint64_t index, tern_deadline deadline)
@@ -241,7 +258,7 @@ tern_status tern_mutex_unlock(tern_ctx *ctx, tern_mutexes *mutexes, int rank, ui
     struct tern_op_mutex mutex;
     tern_status          st = find(ctx, mutexes, rank, index, "tern_mutex_unlock", &mutex);
 
-    if (st == TERN_API_IS_SHARED)
-        return TERN_API_LOCKED(inner, ctx, tern_mutex_unlock(inner, mutexes, rank, index));
-    return st < 0 ? st : tern_op_mutex_unlock(&mutex);
+    if (TERN_UNLIKELY(st < 0))
+        return st == TERN_API_IS_SHARED ? unlock_shared(ctx, mutexes, rank, index) : st;
+    return tern_op_mutex_unlock(&mutex);
 }
