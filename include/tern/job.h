@@ -165,7 +165,7 @@ TERN_API tern_status tern_peer_check(int rank);
  * while another one is calling the hooks does not call them. A hook must return soon, because the call that waits
  * continues after it. A hook may make the calls that a handler of an active message may make (see am.h), except
  * replies: a call that would have to wait, and every collective call, returns TERN_ERR_STATE. A hook may also call
- * tern_exit, and add and remove hooks.
+ * tern_exit, and add and remove hooks. A hook that another hook adds is called from the next turn on.
  * Returns  TERN_OK: waits call function(arg) from now on.
  *          TERN_ERR_ARG: function is NULL.
  *          TERN_ERR_NOMEM: the process has 16 hooks.

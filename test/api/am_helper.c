@@ -3,7 +3,8 @@
  * Promise: a rank that computes without calling Tern answers the messages of a client with by_helper, over every link,
  * and no handler of the default client runs meanwhile. A process never runs two handlers at the same time, whatever
  * thread runs them. Handlers on the helper thread may reply, with a payload too, and may use a context of their own. A
- * rank that waits is woken by what such a handler does. Without the helper thread such a client is refused.
+ * rank that waits is woken by what such a handler does. The helper thread calls no idle hooks, even if a handler waits
+ * there. Without the helper thread such a client is refused.
  *
  * timeout: 240
  * env: TERN_PROGRESS_THREAD=off
@@ -17,6 +18,8 @@
 #define ASK 1u
 #define ANSWER 2u
 #define PLAIN 3u
+#define CROWD 4u
+#define ANSWERED 5u
 #define EACH (JOB_SANITIZED || job_chaos() ? 30u : 300u) /* chaos delays each put and get of a handler */
 
 static tern_am_client  *client;
@@ -56,6 +59,21 @@ static void on_ask(const tern_am_event *event, void *user)
     atomic_fetch_add(&asked, 1);
 }
 
+static void on_crowd(const tern_am_event *event, void *user)
+{
+    static const unsigned char bytes[512];
+
+    (void)user;
+    OK(tern_am_reply(event->token,
+                     &TERN_AM(.kind = TERN_AM_MEDIUM, .handler = ANSWERED, .payload = bytes, .len = sizeof(bytes))));
+}
+
+static void on_answered(const tern_am_event *event, void *user)
+{
+    (void)event, (void)user;
+    atomic_fetch_add(&answered, 1);
+}
+
 static void on_answer(const tern_am_event *event, void *user)
 {
     (void)user;
@@ -72,6 +90,12 @@ static void on_plain(const tern_am_event *event, void *user)
     SAME(atomic_load(&running), 0);
     unshared++;
     atomic_fetch_add(&plain, 1);
+}
+
+static void on_idle(void *arg)
+{
+    (void)arg;
+    CHECK(pthread_equal(pthread_self(), program));
 }
 
 static void send(int to, uint32_t number)
@@ -124,6 +148,31 @@ static void computes(void)
     OK(tern_barrier(TERN_WORLD));
 }
 
+/* Requests whose replies fill the queue of a rank that takes none, so that the handlers at its peer have to wait on the
+ * helper thread. */
+static void crowded(void)
+{
+    const tern_am am = TERN_AM(.kind = TERN_AM_SHORT, .handler = CROWD, .flags = TERN_IMMEDIATE);
+    uint64_t      sent = 0, most = JOB_SANITIZED || job_chaos() ? 500 : 20000;
+
+    atomic_store(&answered, 0);
+    OK(tern_barrier(TERN_WORLD));
+    if (tern_rank() == 0)
+        for (unsigned refused = 0; sent < most && refused < 100;) {
+            tern_status st = tern_am_client_request(client, TERN_WORLD, 1, &am);
+
+            CHECK(st == TERN_OK || st == TERN_AGAIN);
+            sent += st == TERN_OK;
+            refused = st == TERN_OK ? 0 : refused + 1;
+            if (st == TERN_AGAIN)
+                usleep(100);
+        }
+    else
+        usleep(20000);
+    OK(tern_wait_until(TERN_WORLD, reached, &sent, TERN_FOREVER));
+    OK(tern_barrier(TERN_WORLD));
+}
+
 /* All ranks send to all, and alternate between waiting and computing. */
 static void all_to_all(void)
 {
@@ -154,9 +203,12 @@ static void all_to_all(void)
 
 int main(void)
 {
-    const tern_am_client_handler handlers[] = { { ASK, on_ask, &client }, { ANSWER, on_answer, NULL } };
+    const tern_am_client_handler handlers[] = { { ASK, on_ask, &client },
+                                                { ANSWER, on_answer, NULL },
+                                                { CROWD, on_crowd, NULL },
+                                                { ANSWERED, on_answered, NULL } };
     const tern_am_client_opts    opts =
-        TERN_AM_CLIENT_OPTS(.name = "helped", .by_helper = 1, .handlers = handlers, .count = 2);
+        TERN_AM_CLIENT_OPTS(.name = "helped", .by_helper = 1, .handlers = handlers, .count = 4);
     const char *thread = getenv("TERN_PROGRESS_THREAD");
 
     program = pthread_self();
@@ -168,12 +220,15 @@ int main(void)
         OK(tern_finalize());
         return 0;
     }
+    OK(tern_on_idle(on_idle, NULL));
     OK(tern_region_create(TERN_WORLD, 64, NULL, &region));
     OK(tern_ctx_create(tern_team_world(), TERN_RELAXED, &own));
     OK(tern_am_client_create(TERN_WORLD, &opts, &client));
     for (int round = 0; round < 2; round++) {
-        if (tern_size() > 1)
+        if (tern_size() > 1) {
             computes();
+            crowded();
+        }
         all_to_all();
     }
     OK(tern_am_client_free(client));
