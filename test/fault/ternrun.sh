@@ -214,8 +214,12 @@ report $? "an unfinished last line is passed on at the end"
 go -n 2 sh -c 'echo out; echo err >&2'; [ "$(cat "$work/out")" = "$(printf 'out\nout')" ] && lines err 2
 report $? "standard output and standard error stay apart"
 count=$((count + 1)); mark=TERNRUN_TEST_MARK=$$.$count
-env "$mark" timeout 60 "$run" -n 4 yes 2>"$work/err" | head -n 3 >"$work/out"; status=${PIPESTATUS[0]}
-is 141 && lines err 0; report $? "a reader that goes away ends the job in silence, status 141"
+for n in 1 4; do
+    env "$mark" timeout 60 "$run" -n $n yes 2>"$work/err" | head -n 3 >"$work/out"; status=${PIPESTATUS[0]}
+    is 141 && lines err 0; report $? "a reader that goes away ends a job of $n ranks in silence, status 141"
+done
+go -n 1 "$rank" signal=13; is 141 && says 'rank 0 .* was killed by signal 13'
+report $? "SIGPIPE that has another reason is reported"
 has_left_nothing "after a reader that went away"
 "$run" -n 2 "$rank" say=x >/dev/full 2>"$work/err"; status=$?
 is 1 && lines err 1 && says 'No space left'; report $? "output that cannot be written is reported, status 1"

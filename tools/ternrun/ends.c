@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/options.h"
@@ -83,11 +84,20 @@ static void note_valgrind(struct run_job *job, int r, const struct run_verdict *
         run_say("status " RUN_VALGRIND_STATUS " is that of valgrind: see its errors in valgrind.%d.log", r);
 }
 
-/* A rank has called tern_exit: end the job. */
+/* A rank has called tern_exit, or nobody reads the output: end the job without a message. */
 static void end_quietly(struct run_job *job, int status)
 {
     if (job->phase == PHASE_RUN)
         run_job_end(job, SIGTERM, status);
+}
+
+/* Return whether a single rank, which inherited standard output, died because the reader of its output has gone. */
+static bool has_lost_reader(const struct run_job *job, const struct run_verdict *verdict)
+{
+    struct pollfd out = { .fd = STDOUT_FILENO };
+
+    return verdict->status == 128 + SIGPIPE && job->output.streams == 0 && poll(&out, 1, 0) > 0 &&
+           (out.revents & POLLERR) != 0;
 }
 
 void run_ends_note(struct run_job *job, int r, const struct run_verdict *verdict, const char *host)
@@ -102,7 +112,7 @@ void run_ends_note(struct run_job *job, int r, const struct run_verdict *verdict
         return; /* the head reports the end and handles it */
     if (job->config->verbose)
         run_say("rank %d %s after %.3f s", r, verdict->text, (double)(tern_base_now() - rank->start) / NS_PER_SECOND);
-    if (verdict->ends_job)
+    if (verdict->ends_job || has_lost_reader(job, verdict))
         end_quietly(job, verdict->status);
     if (!verdict->failed)
         return;
