@@ -36,7 +36,14 @@ if has_network; then
         'has pages/one/page.html "The limit of <code>latency</code> is half of a round trip of a TCP connection"'
 fi
 job "$PERF" all $TINY --peers "$WORK" --output "$WORK/pages/two" barrier
-check "a second page" status_is 0
+check "a second page, without the name of a commit" all_of 'status_is 0' 'has pages/two/page.md "^Measured by .tern-perf all. on 20"'
+job env TERN_OFI_PROVIDER=none-of-that-name "$PERF" all $TINY --peers "$WORK" --output "$WORK/lone" barrier
+check "without a network the page has the reason" all_of 'status_is 0' 'has lone/figures.csv "^barrier,tern,2,0,latency,"' \
+    'has lone/page.html "Nothing was measured over the network: .*TERN_OFI_PROVIDER=none-of-that-name.*tern-info shows"'
+job env PATH=/nowhere "$PERF" all $TINY --output "$WORK/poor" barrier
+check "without gnuplot and peers the page says so, and has no columns for these" all_of 'status_is 0' \
+    'has poor/page.md "^There are no plots, because gnuplot is not installed"' '! has poor/page.md "\| Tern / best peer|svg"' \
+    'has poor/page.md "\| Tern / limit \|$"'
 
 job "$PERF" history "$WORK/pages"
 check "history has a column for each page" all_of 'status_is 0' 'out_has "^  1  first, 20"' 'out_has "pages/two/figures.csv"' \

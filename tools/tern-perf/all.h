@@ -19,7 +19,7 @@ struct all_half {
 struct all {
     struct all_half memory, net;
     char            dir[512];
-    char            network[160]; /* what carries the data of the second half, or why nothing does */
+    char            network[320]; /* what carries the data of the second half, or why nothing does */
     bool            has_network, plots;
     struct machine  machine;
 };

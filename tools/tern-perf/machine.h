@@ -7,7 +7,7 @@
 #define MACHINE_FACTS 24
 
 struct machine_fact {
-    char name[32], value[256];
+    char name[32], value[320];
 };
 
 struct machine {

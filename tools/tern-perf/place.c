@@ -159,9 +159,9 @@ bool perf_place_check(struct perf *p)
         cores += __builtin_popcount(mask[i]);
     if (p->rank == 0 && !p->opt->quiet && p->ranks > cores)
         fprintf(stderr,
-                "tern-perf: warning: %d ranks share %d cores; figures of tests in which several ranks work "
+                "tern-perf: warning: %d ranks share %d core%s; figures of tests in which several ranks work "
                 "at a time show the scheduler\n",
-                p->ranks, cores);
+                p->ranks, cores, cores == 1 ? "" : "s");
     else if (p->rank == 0 && !p->opt->quiet && !bound)
         fprintf(stderr, "tern-perf: warning: the ranks are not bound to cores; use ternrun --bind core for steady "
                         "figures\n");

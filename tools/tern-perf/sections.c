@@ -352,6 +352,7 @@ static void rounds_text(const struct all *all, char *text, size_t size)
 
 bool all_write_page(const struct all *all)
 {
+    const char *commit = machine_fact(&all->machine, "commit");
     struct page page;
     char        title[96], rounds[64];
 
@@ -360,10 +361,10 @@ bool all_write_page(const struct all *all)
     if (!page_open(&page, all->dir, title))
         return false;
     page_text(&page,
-              "Measured by `tern-perf all` at commit %s on %s, on %s. Every figure is the median of %s of short "
-              "runs, in which all programs take turns. `docs/measuring.md` explains the tests and what is compared "
-              "with what.",
-              machine_fact(&all->machine, "commit"), machine_fact(&all->machine, "date"),
+              "Measured by `tern-perf all`%s%s on %s, on %s. Every figure is the median of %s of short runs, in which "
+              "all programs take turns. `docs/measuring.md` explains the tests and what is compared with what.",
+              strcmp(commit, tern_version()) != 0 ? " at commit " : "",
+              strcmp(commit, tern_version()) != 0 ? commit : "", machine_fact(&all->machine, "date"),
               machine_fact(&all->machine, "processor"), rounds);
     summary(&page, all);
     machine_section(&page, all);
