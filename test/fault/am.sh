@@ -38,7 +38,7 @@ done
 ternrun -n 2 -x TERN_STALL_REPORT=1 -x TERN_AM_QUEUE=64K "$PROG/am_job" prepared
 check "a message prepared and never committed: the stall report says so; cancelled, all goes on" \
     all_of 'status_is 0' 'survived 2' \
-    'err_has "^tern: rank 0: has waited [0-9]+ s: .*active message.*rank 1.*prepared.*never committed"'
+    'err_has "^tern: rank 0: has waited [0-9]+ s: tern_am_short .*rank 1.*prepared.*never committed"'
 
 for ranks in 2 4; do
     ternrun -n $ranks "$PROG/am_job" asleep
