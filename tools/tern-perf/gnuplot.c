@@ -161,9 +161,9 @@ static void log_labels(FILE *to, double low, double high)
         return;
     }
     fputs("set ytics (", to);
-    for (double power = pow(10, floor(log10(low))); power <= high; power *= 10) {
+    for (int power = (int)floor(log10(low)); power <= (int)floor(log10(high)); power++) {
         for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++, separator = ", ")
-            fprintf(to, "%s%g", separator, steps[i] * power);
+            fprintf(to, "%s%g", separator, steps[i] * pow(10, power));
     }
     fputs(")\n", to);
 }
