@@ -119,9 +119,10 @@ TERN_API tern_status tern_region_register(tern_ctx *ctx, void *addr, uint64_t le
  *            ranks made different collective calls, or the pages of a rank's memory contain memory that is not mapped,
  *            not writable, executable, shared, a stack, or in another region.
  *          TERN_ERR_STATE: Tern is not initialized, the process has other threads than the caller and those of Tern
- *            (they could write to the memory while it is moved), an active message handler made the call, another
- *            thread of this rank is in a collective call on the team, a barrier on the team timed out and was not
- *            repeated, or another collective call on the team timed out.
+ *            (they could write to the memory while it is moved; libpmix has such a thread, so that the call always
+ *            fails under launchers with PMIx), an active message handler made the call, another thread of this rank is
+ *            in a collective call on the team, a barrier on the team timed out and was not repeated, or another
+ *            collective call on the team timed out.
  *          TERN_ERR_NOMEM: there is not enough memory. tern_error_detail says how much is missing and what limits it.
  *          TERN_ERR_SYSTEM: the operating system refused to move the pages.
  *          TERN_ERR_LINK: the network cannot register the memory.

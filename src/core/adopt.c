@@ -104,7 +104,8 @@ static tern_status check_threads(void)
         return tern_base_fail(
             TERN_ERR_STATE,
             "this process has %d other threads, which may write to the memory while it is moved; adopt "
-            "it before they are started, or use tern_region_register",
+            "it before they are started (libpmix starts one in tern_init, under a launcher with PMIx), or use "
+            "tern_region_register",
             threads - 1 - own_threads());
     return TERN_OK;
 }
