@@ -163,7 +163,8 @@ static tern_status all_there(void *arg)
 
         if (atomic_load_explicit(&slot->life, memory_order_acquire) >= call->life)
             continue;
-        if (fate == TERN_FATE_RUNNING)
+        /* A rank that ended with tern_exit has set the word before its fate: the wait ends this process, too. */
+        if (fate == TERN_FATE_RUNNING || tern_boot_is_ending(tern_job.boot.segment))
             return TERN_PENDING;
         if (call->needs)
             return tern_base_fail(TERN_ERR_PEER, "%s: rank %d ended before it called tern_init", call->what,

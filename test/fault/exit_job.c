@@ -6,7 +6,8 @@
  * thread, hook, leaving (a thread, while the main thread waits in tern_finalize), early (before tern_init), late (after
  * tern_finalize), locked (while another thread holds the lock of a stream), child (a child that fork created, whose
  * status is printed). Meanwhile the other ranks do this: OTHERS is barrier, asleep (a wait for a word), compute,
- * finalize or dead (the last rank has killed itself; the others are in a barrier).
+ * finalize, deaf (they ignore SIGTERM, and call tern_init after WHO has ended) or dead (the last rank has killed
+ * itself; the others are in a barrier).
  *
  * Every rank prints "here RANK" and does not flush. A function registered with atexit prints "atexit", and a rank that
  * goes on prints "goes on"; both are wrong, except after HOW child.
@@ -135,6 +136,10 @@ int main(int argc, char **argv)
     code += strcmp(who, "all") == 0 ? rank : 0;
     atexit(at_exit);
     printf("here %d\n", rank);
+    if (argc > 4 && strcmp(argv[4], "deaf") == 0 && !calls) {
+        signal(SIGTERM, SIG_IGN);
+        usleep(200000);
+    }
     if (strcmp(how, "early") == 0 && calls)
         tern_exit(code);
     OK(tern_am_register(7, exit_handler, NULL));
