@@ -260,11 +260,11 @@ static int64_t progress_poll(struct tern_helper_poller *poller, bool again)
 
     if (again) /* before a nap, which a thread of the program that is about to sleep ends */
         return has_sleepers(ofi) && watched ? 0 : TERN_HELPER_NAP;
-    arrived = watched && (thread->arrived || has_arrived(thread, 0));
+    arrived = watched && (has_arrived(thread, 0) || thread->arrived);
     thread->arrived = arrived; /* until this thread has polled: the program may sleep without another poll */
-    thread->more = false;
     if (is_program_active(ofi))
         return TERN_HELPER_NAP;
+    thread->more = false;
     ns = poll_once(ofi, &left);
     if (arrived || more)
         tern_net_ring(&ofi->net); /* the queue may contain no entry for the data */
