@@ -229,14 +229,22 @@ static void receive_call(int from, const struct core_team_wire *wire)
     tern_core_creation_post(c, tern_core_creation_root(c), &why);
 }
 
+/* Whether the fields of a message have possible values. A call that fails has an error. */
+static bool is_sound(const struct core_team_wire *wire)
+{
+    bool fails = wire->way == CORE_TEAM_REFUSED || wire->way == CORE_TEAM_ABORT;
+
+    return wire->status <= 0 && (!fails || wire->status < 0) && wire->size <= TERN_MAX_RANKS &&
+           (wire->way == CORE_TEAM_READY || wire->more <= (uint64_t)tern_job.boot.ranks);
+}
+
 bool tern_core_team_receive(int from, const unsigned char *head)
 {
     struct core_team_wire wire;
     bool                  sound = true;
 
     memcpy(&wire, head, sizeof(wire));
-    if (wire.status > 0 || wire.size > TERN_MAX_RANKS ||
-        (wire.way != CORE_TEAM_READY && wire.more > (uint64_t)tern_job.boot.ranks))
+    if (!is_sound(&wire))
         return false;
     pthread_mutex_lock(&tern_core_creations.lock);
     switch (wire.way) {

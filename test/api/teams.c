@@ -13,6 +13,7 @@
 
 #include "core/job.h"
 #include "core/team_create.h"
+#include "core/wire.h"
 #include "op/tagged/tagged.h"
 
 #define MANY 70
@@ -324,6 +325,26 @@ static void mistakes(void)
     CHECK(tern_team_rank(team) == -1 && tern_team_size(team) == -1);
 }
 
+/* A message of another rank about the creation of a team says that the creation has failed, but not why: it would have
+ * no team, and no error. */
+static void strange_messages(void)
+{
+    struct core_team_wire wire = { .whose = CORE_WIRE_OWN, .mark = CORE_WIRE_MARK, .attempt = UINT32_MAX };
+    const unsigned char  *bytes = (const unsigned char *)&wire;
+
+    for (unsigned way = CORE_TEAM_JOIN; way <= CORE_TEAM_ABORT + 1; way++) {
+        wire.way = (uint8_t)way;
+        wire.status = TERN_ERR_ARG;
+        if (way == CORE_TEAM_REFUSED || way == CORE_TEAM_ABORT) {
+            CHECK(tern_core_team_receive(0, bytes));
+            wire.status = TERN_OK;
+            CHECK(!tern_core_team_receive(0, bytes));
+        }
+        wire.status = 1;
+        CHECK(!tern_core_team_receive(0, bytes));
+    }
+}
+
 /* Messages that no rank has received when the team is freed take no space afterwards. */
 static void unreceived(void)
 {
@@ -370,6 +391,7 @@ int main(void)
     many();
     mistakes();
     strange_ids();
+    strange_messages();
     unreceived();
     for (int i = 0; i < tern_size(); i++)
         members[i] = i;
