@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../tools/ternrun/core.c"
+#include "../tools/ternrun/core_file.c"
 #include "../tools/ternrun/program.c"
 #include "../tools/ternrun/wrap.c"
 

@@ -46,7 +46,7 @@ bool           run_order_stays(const char *variable);
 
 struct run_branch;
 
-/* up.c: the connection from a node to its head. */
+/* node_frames.c: the connection from a node to its head. */
 struct run_up {
     struct run_process   process;
     struct tern_frame_io channel;
@@ -137,7 +137,7 @@ bool run_hub_input_credit(struct run_job *job, size_t bytes); /* returns false i
 void run_host_send(struct run_host *host, const struct tern_frame *frame);
 void run_hub_branch(struct run_job *job, struct run_host *host); /* order a host to call the hosts behind it */
 
-/* hear.c: receive and handle the frames of a host that the head itself calls, and of the hosts behind it. Detect the
+/* head_receive.c: receive and handle the frames of a host that the head itself calls, and of the hosts behind it. Detect the
  * loss of a host. */
 void run_host_listen(struct run_job *job, struct run_host *host);
 

@@ -1,28 +1,27 @@
 /* ternrun.h: declarations shared by the parts of ternrun.
  *
- *     main.c     the command line           input.c     standard input of rank 0
- *     cmdline.c  reading options, the help  foreign.c   options of other launchers
- *     job.c      the event loop of a job    output.c    output lines of the ranks
- *     process.c  signal masks and limits    ends.c      how a rank ended, and what that means for the job
- *     signals.c  received signals           fore.c      the rank that has the terminal
- *     program.c  the programs of a job      record.c    output files of the ranks
- *     wrap.c     commands in front of the   core.c      the core file of a rank that crashed
- *                program                    trace.c     the backtrace of that rank
- *     debug.c    gdb and valgrind           window.c    windows for debuggers
+ *     main.c        the command line               input.c         standard input of rank 0
+ *     cmdline.c     reading options, the help      foreign.c       options of other launchers
+ *     job.c         the event loop of a job        output.c        output lines of the ranks
+ *     process.c     signal masks and limits        output_files.c  output files of the ranks
+ *     signals.c     received signals               rank_end.c      how a rank ended, and what that means for the job
+ *     program.c     the programs of a job          core_file.c     the core file of a rank that crashed
+ *     wrap.c        commands before the program    backtrace.c     the backtrace of that rank
+ *     debug.c       gdb and valgrind               foreground.c    the rank that has the terminal
+ *                                                  window.c        windows for debuggers
  *
  * The ranks run on this host (crew.c), or on several hosts (hub.c), each of which runs its ranks with a ternrun --node:
  *
- *     crew.c     ranks on this host         hosts.c     the hosts, and their ranks
- *     bind.c     which cpus for which rank  hub.c       the hosts as one crew
- *     launch.c   starting one rank          agent.c     starting ternrun on a host
- *     starter.c  starting many ranks
- *     program.c  the programs of the job    schedule.c  hosts from Slurm or PBS
- *     guard.c    ends the ranks if ternrun  hear.c      frames received from the hosts
- *                is killed                  order.c     the start order, encoded as bytes
- *     leftover.c processes that ranks leave node.c      ternrun --node: from its start to the job
- *                behind                     up.c        frames between a node and the head
- *                                           tree.c      which host calls which
- *                                           branch.c    a node that calls other hosts
+ *     crew.c        ranks on this host             hosts.c         the hosts, and their ranks
+ *     bind.c        which cpus for which rank      schedule.c      hosts from Slurm or PBS
+ *     launch.c      starting one rank              hub.c           the hosts as one crew
+ *     starter.c     starting many ranks            agent.c         starting ternrun on a host
+ *     guard.c       ends the ranks if ternrun      order.c         the start order, encoded as bytes
+ *                   is killed                      head_receive.c  frames received from the hosts
+ *     leftover.c    processes that ranks leave     node.c          ternrun --node: from its start to the job
+ *                   behind                         node_frames.c   frames between a node and the head
+ *                                                  tree.c          which host calls which
+ *                                                  branch.c        a node that calls other hosts
  *
  * cores.c and shares.c belong to bind.c; bind.h describes them. ../hostlist reads lists of hosts.
  *
@@ -137,7 +136,7 @@ void run_bind_free(struct run_plan *plan);
 /* Check the option TERN_CHAOS, and add a seed if it has none. Returns false after printing a message. */
 bool run_chaos_prepare(const struct run_config *config);
 
-/* ---- record.c ---- */
+/* ---- output_files.c ---- */
 
 /* The files of --output. */
 struct run_record {
@@ -407,7 +406,7 @@ void run_signals_detect_terminals(struct run_job *job);
 /* Set a new size of the window, and tell the ranks. */
 void run_signals_resize(struct run_job *job, const struct winsize *window);
 
-/* ---- ends.c ---- */
+/* ---- rank_end.c ---- */
 
 /* How a rank ended. */
 struct run_verdict {
@@ -426,7 +425,7 @@ void run_ends_fail(struct run_job *job, int status, const char *text);
 /* Record and report that a rank has ended. The segment and the other ranks have already been told. */
 void run_ends_note(struct run_job *job, int rank, const struct run_verdict *verdict, const char *host);
 
-/* ---- fore.c ---- */
+/* ---- foreground.c ---- */
 
 void run_fore_start(struct run_job *job);
 bool run_fore_is(const struct run_job *job, int rank); /* whether the rank gets the terminal */
@@ -437,14 +436,14 @@ void run_fore_lend(struct run_job *job);      /* give the terminal to the rank, 
 void run_fore_take_back(struct run_job *job); /* make ternrun the foreground again */
 void run_fore_check(struct run_job *job);     /* take the terminal back if the rank has ended; stop if it has stopped */
 
-/* ---- core.c ---- */
+/* ---- core_file.c ---- */
 
 /* Describe the core file of rank r of this host, if it crashed, in verdict->core. */
 void run_core_describe(struct run_job *job, int r, const siginfo_t *info, struct run_verdict *verdict);
 /* Translate the kernel's pattern of core files to one for glob(3). directory: where the process ran. */
 void run_core_pattern(const char *kernel, const char *directory, int pid, int signal, char *out, size_t size);
 
-/* ---- trace.c ---- */
+/* ---- backtrace.c ---- */
 
 void   run_trace_note(struct run_job *job, int rank, const char *core); /* remember the first core file */
 void   run_trace_start(struct run_job *job, int rank); /* print a backtrace of the rank if it has the noted core file */

@@ -1,4 +1,4 @@
-/* hear.c: handles the frames that the hosts of a job send, and the loss of a host.
+/* head_receive.c: handles the frames that the hosts of a job send, and the loss of a host.
  *
  * Received frames are not trusted. A host may report only its own ranks, and a host that sends an invalid frame is
  * treated as lost. If a host's channel ends before the host has sent DONE, its ranks are lost, and so are the hosts

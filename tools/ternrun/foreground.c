@@ -1,4 +1,4 @@
-/* fore.c: the rank that has the terminal, which is a rank under an interactive debugger.
+/* foreground.c: the rank that has the terminal, which is a rank under an interactive debugger.
  *
  * The process group of this rank is the foreground of the terminal, so that the rank can read it, and control-C and
  * control-Z reach the rank and not ternrun. ternrun behaves towards this rank like a shell: when the rank stops,

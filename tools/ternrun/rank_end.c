@@ -1,4 +1,4 @@
-/* ends.c: handles the end of a rank: how it ended, and which processes have to know.
+/* rank_end.c: handles the end of a rank: how it ended, and which processes have to know.
  *
  * The fate is first written into the segment. Only then is the process reaped and the user informed. The other ranks
  * are woken once for all ranks that have ended at the same time. A job prints one line for its first failure; ends

@@ -1,4 +1,4 @@
-/* record.c: the files of --output: the standard output and the standard error of each rank, byte for byte.
+/* output_files.c: the files of --output: the standard output and the standard error of each rank, byte for byte.
  *
  * The files are on the machine on which the user started ternrun, wherever the ranks run. They are created before any
  * rank is started, so that a directory that cannot be used is reported at once.

@@ -1,4 +1,4 @@
-/* up.c: frames that a node sends to its head, and the handling of frames from the head.
+/* node_frames.c: frames that a node sends to its head, and the handling of frames from the head.
  *
  * The head is the node's only connection to the world outside its host. When the channel to the head ends, for whatever
  * reason, the ranks here are killed: the job continues elsewhere without them, or is over.

@@ -1,4 +1,4 @@
-/* core.c: finds the core file of a rank that crashed, or says why there is none.
+/* core_file.c: finds the core file of a rank that crashed, or says why there is none.
  *
  * /proc/sys/kernel/core_pattern tells where the kernel writes core files (see core(5)). A pattern that begins with '|'
  * names a program that receives the core. In any other pattern, the escapes whose values ternrun cannot know, such as

@@ -1,4 +1,4 @@
-/* trace.c: prints a backtrace of the first rank that crashed, if it left a core file and gdb is installed.
+/* backtrace.c: prints a backtrace of the first rank that crashed, if it left a core file and gdb is installed.
  *
  * gdb reads the core file in a process of its own while the loop of the job goes on. Its output, the time and the size
  * of the core file are limited. The ranks do not take part: Tern handles no signal in them, and does not trace them.
