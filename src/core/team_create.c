@@ -12,7 +12,8 @@
  * CALL that a waiting root sends from time to time. The rank that is called, which is no root, then gives up: it sends
  * ABORT to its own root, and OBJECT to the other one when its own has confirmed that with REFUSED. The root answers
  * every JOIN: by GO, or by REFUSED, also those that arrive after it has given up. So each call that is part of a
- * contradiction fails once, and the next calls of the same ranks with the same tag are not affected. */
+ * contradiction fails once. A JOIN does not tell which call of the root it is meant for: for some seconds, the next
+ * call of the same ranks with the same tag may be refused, too, so that programs pass another tag. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

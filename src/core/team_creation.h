@@ -84,18 +84,9 @@ struct doomed {
     struct core_team_wire wire; /* the ABORT of the member */
 };
 
-/* A call of a root that a rank has answered with OBJECT. The root may have sent another CALL before the answer arrived,
- * which does not concern later calls of this rank. */
-struct objected {
-    struct tern_list listed;
-    int              root;
-    uint32_t         attempt; /* of the root */
-    int64_t          until;
-};
-
 extern struct tern_creations {
     pthread_mutex_t  lock; /* guards the fields that follow, and every creation */
-    struct tern_list calls, waiting, owed, doomed, objected, unsent;
+    struct tern_list calls, waiting, owed, doomed, unsent;
     uint32_t         attempts, count_waiting;
 } tern_core_creations;
 

@@ -7,16 +7,14 @@
 #include "core/job.h"
 #include "core/team_creation.h"
 
-#define DOOMED_NS 10000000000ll   /* time for which a call is known to fail */
-#define OBJECTED_NS 10000000000ll /* time for which an answer to a CALL is remembered */
-#define MOST_WAITING 65536u       /* JOINs that may wait: more are not the work of programs */
+#define DOOMED_NS 10000000000ll /* time for which a call is known to fail */
+#define MOST_WAITING 65536u     /* JOINs that may wait: more are not the work of programs */
 
 struct tern_creations tern_core_creations = { .lock = PTHREAD_MUTEX_INITIALIZER,
                                               .calls = TERN_LIST_INIT(tern_core_creations.calls),
                                               .waiting = TERN_LIST_INIT(tern_core_creations.waiting),
                                               .owed = TERN_LIST_INIT(tern_core_creations.owed),
                                               .doomed = TERN_LIST_INIT(tern_core_creations.doomed),
-                                              .objected = TERN_LIST_INIT(tern_core_creations.objected),
                                               .unsent = TERN_LIST_INIT(tern_core_creations.unsent) };
 
 static bool is_same(const struct creation *c, const struct core_team_wire *wire)
@@ -143,32 +141,10 @@ static void meet_doom(struct creation *c)
 static void object(struct creation *c)
 {
     struct core_team_wire wire = tern_core_creation_wire(c, CORE_TEAM_OBJECT, c->caller_attempt);
-    struct objected      *objected;
 
-    if (c->caller < 0)
-        return;
-    if (!(objected = malloc(sizeof(*objected))))
-        tern_core_creation_no_memory();
-    *objected =
-        (struct objected){ .root = c->caller, .attempt = c->caller_attempt, .until = tern_base_now() + OBJECTED_NS };
-    tern_base_list_append(&tern_core_creations.objected, &objected->listed);
-    tern_core_creation_post(NULL, c->caller, &wire);
+    if (c->caller >= 0)
+        tern_core_creation_post(NULL, c->caller, &wire);
     c->caller = -1;
-}
-
-/* Return whether this rank has answered the call of a root, which may not know that yet. */
-static bool has_objected(int root, uint32_t attempt)
-{
-    bool found = false;
-
-    TERN_LIST_EACH(struct objected, objected, &tern_core_creations.objected, listed) {
-        found |= objected->root == root && objected->attempt == attempt;
-        if (tern_base_now() > objected->until) {
-            tern_base_list_remove(&objected->listed);
-            free(objected);
-        }
-    }
-    return found;
 }
 
 /* The answer of a root, or of a rank that was called. */
@@ -218,7 +194,7 @@ static void receive_call(int from, const struct core_team_wire *wire)
     struct creation      *c = contradiction(from, wire);
     struct core_team_wire why;
 
-    if (!c || tern_core_creation_leads(c) || c->caller >= 0 || has_objected(from, wire->attempt))
+    if (!c || tern_core_creation_leads(c) || c->caller >= 0)
         return;
     c->caller = from;
     c->caller_attempt = wire->attempt;
@@ -273,8 +249,6 @@ void tern_core_team_create_close(void)
         free(TERN_LIST_ITEM(node, struct owed, listed));
     while ((node = tern_base_list_pop(&tern_core_creations.doomed)))
         free(TERN_LIST_ITEM(node, struct doomed, listed));
-    while ((node = tern_base_list_pop(&tern_core_creations.objected)))
-        free(TERN_LIST_ITEM(node, struct objected, listed));
     while ((node = tern_base_list_pop(&tern_core_creations.unsent)))
         free(TERN_LIST_ITEM(node, struct unsent, listed));
     tern_core_creations.count_waiting = 0;

@@ -2,8 +2,8 @@
  *
  * Promise: if members that wait for each other pass different lists of ranks with the same parent and tag, all of them
  * get TERN_ERR_ARG, whichever of them calls first and whichever of them the others wait for, and the text names the
- * call and a rank. Afterwards the same ranks create a team with the same tag, even if a message of the first creation
- * arrives late. Calls with different tags, or of lists that share one rank only, are independent of each other.
+ * call and a rank. Afterwards the same ranks create a team with another tag. Calls with different tags, or of lists
+ * that share one rank only, are independent of each other.
  *
  * ranks: 3 4 8
  * network: 3
@@ -14,12 +14,11 @@
  */
 #include <unistd.h>
 
-#include "core/message.h"
-#include "core/team_creation.h"
 #include "job_test.h"
 
-static int  me;
-static char note[80];
+static int      me;
+static char     note[80];
+static uint64_t tag = 100; /* of the next call; the same on all ranks */
 
 /* Ranks 0, 1 and 2 pass these lists; each begins with its length. One rank is late. */
 static void disagree(const int lists[3][4], int late)
@@ -32,49 +31,14 @@ static void disagree(const int lists[3][4], int late)
     if (me < 3) {
         if (me == late)
             usleep(30000);
-        RETURNS(TERN_ERR_ARG, tern_team_create(world, lists[me] + 1, lists[me][0], 3, &team));
+        RETURNS(TERN_ERR_ARG, tern_team_create(world, lists[me] + 1, lists[me][0], tag, &team));
         SAYS("tern_team_create: rank ");
         SAYS("passed another list");
-        OK(tern_team_create(world, (int[]){ 2, 0, 1 }, 3, 3, &team));
+        OK(tern_team_create(world, (int[]){ 2, 0, 1 }, 3, tag + 1, &team));
         CHECK(tern_team_rank(team) == (me + 1) % 3);
         OK(tern_team_free(team));
     }
-    OK(tern_barrier(TERN_WORLD));
-}
-
-/* Rank 1, a root, asks rank 2 from time to time whether the call of rank 2 contradicts its own, and rank 2 gives up.
- * More such questions arrive when rank 2 already makes its next call, which they do not concern. */
-static void ask_late(void)
-{
-    const struct core_team_wire late = { .whose = CORE_WIRE_OWN,
-                                         .way = CORE_TEAM_CALL,
-                                         .mark = CORE_WIRE_MARK,
-                                         .tag = 3,
-                                         .size = 2,
-                                         .attempt = tern_core_creations.attempts };
-
-    for (int i = 0; i < 20; i++) {
-        while (!tern_core_message_hold())
-            OK(tern_progress(TERN_WORLD));
-        (void)tern_core_message_send_own(2, &late, sizeof(late)); /* some of them arrive */
-        tern_core_message_release();
-        usleep(1000);
-    }
-}
-
-static void answer_late(void)
-{
-    tern_team *team, *world = tern_team_world();
-    const int  lists[3][4] = { { 3, 0, 1, 2 }, { 2, 1, 2 }, { 3, 0, 1, 2 } };
-
-    if (me < 3)
-        RETURNS(TERN_ERR_ARG, tern_team_create(world, lists[me] + 1, lists[me][0], 3, &team));
-    if (me == 1)
-        ask_late();
-    if (me < 3) {
-        OK(tern_team_create(world, (int[]){ 2, 0, 1 }, 3, 3, &team));
-        OK(tern_team_free(team));
-    }
+    tag += 2;
     OK(tern_barrier(TERN_WORLD));
 }
 
@@ -82,7 +46,6 @@ static void answer_late(void)
 static void two_each(int late)
 {
     static const int all[] = { 0, 1, 2, 3 };
-    static uint64_t  tag = 100;
     tern_team       *team, *world = tern_team_world();
 
     snprintf(note, sizeof(note), "(ranks 2 and 3 leave out rank 0; rank %d is late)", late);
@@ -90,11 +53,12 @@ static void two_each(int late)
     if (me < 4) {
         if (me == late)
             usleep(30000);
-        RETURNS(TERN_ERR_ARG, tern_team_create(world, me < 2 ? all : all + 1, me < 2 ? 4 : 3, tag++, &team));
+        RETURNS(TERN_ERR_ARG, tern_team_create(world, me < 2 ? all : all + 1, me < 2 ? 4 : 3, tag, &team));
         SAYS("passed another list");
-        OK(tern_team_create(world, all, 4, tag, &team));
+        OK(tern_team_create(world, all, 4, tag + 1, &team));
         OK(tern_team_free(team));
     }
+    tag += 2;
     OK(tern_barrier(TERN_WORLD));
 }
 
@@ -134,7 +98,6 @@ int main(void)
         disagree((int[3][4]){ { 3, 0, 1, 2 }, { 3, 2, 1, 0 }, { 3, 1, 0, 2 } }, late);
         overlap();
     }
-    answer_late();
     for (int late = -1; late < 4 && tern_size() >= 4; late++)
         two_each(late);
     OK(tern_finalize());

@@ -1,8 +1,8 @@
 /* debug.c: the commands of --gdb and --valgrind, which run between ternrun and the program.
  *
- * gdb needs a terminal for its prompt. A single rank gets the terminal of ternrun (foreground.c), and several ranks get a
- * window each (window.c). Without a terminal, or on several hosts, gdb runs the program without a prompt, and prints a
- * backtrace if the program crashes.
+ * gdb needs a terminal for its prompt. A single rank gets the terminal of ternrun (foreground.c), and several ranks get
+ * a window each (window.c). Without a terminal, or on several hosts, gdb runs the program without a prompt, and prints
+ * a backtrace if the program crashes.
  */
 #include <stdio.h>
 #include <stdlib.h>

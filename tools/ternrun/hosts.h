@@ -137,8 +137,8 @@ bool run_hub_input_credit(struct run_job *job, size_t bytes); /* returns false i
 void run_host_send(struct run_host *host, const struct tern_frame *frame);
 void run_hub_branch(struct run_job *job, struct run_host *host); /* order a host to call the hosts behind it */
 
-/* head_receive.c: receive and handle the frames of a host that the head itself calls, and of the hosts behind it. Detect the
- * loss of a host. */
+/* head_receive.c: receive and handle the frames of a host that the head itself calls, and of the hosts behind it.
+ * Detect the loss of a host. */
 void run_host_listen(struct run_job *job, struct run_host *host);
 
 /* ---- calling a host ---- */
