@@ -198,14 +198,15 @@ static inline void tern_core_ctx_set_direct(struct tern_ctx *ctx)
     __atomic_store_n(&ctx->head.direct_ranks, hold ? 0 : (uint32_t)ctx->team->size, __ATOMIC_RELAXED);
 }
 
-/* Make progress on everything once. */
+/* Make progress on everything once. The engine comes before the context, because markers of the context (quiet.h) wait
+ * for operations of the engine: what the last poll before a sleep completes must complete the marker, too. */
 static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
 {
     tern_core_job_check_deaths();
-    if (tern_core_ctx_has_ops(ctx))
-        tern_core_ctx_advance(ctx);
     if (TERN_UNLIKELY(ctx->engine != NULL))
         tern_op_engine_advance(ctx);
+    if (tern_core_ctx_has_ops(ctx))
+        tern_core_ctx_advance(ctx);
     tern_core_message_poll();
     /* Ordered by the lock of the tagged layer. */
     if (TERN_UNLIKELY(atomic_load_explicit(&ctx->attention, memory_order_relaxed)))

@@ -102,10 +102,10 @@ void tern_core_shared_progress(struct tern_ctx *handle)
     struct tern_ctx *inner = handle->inner;
 
     tern_core_shared_lock(inner);
+    if (inner->engine) /* first: see tern_core_ctx_progress() */
+        tern_op_engine_advance(inner);
     if (tern_core_ctx_has_ops(inner))
         tern_core_ctx_advance(inner);
-    if (inner->engine)
-        tern_op_engine_advance(inner);
     if (atomic_load_explicit(&inner->attention, memory_order_relaxed)) /* ordered by the lock of the tagged layer */
         tern_core_ctx_attend(inner);
     tern_core_shared_unlock(inner);
