@@ -13,8 +13,7 @@
  * stores.
  *
  * Where the kernel has no membarrier system call, operations through shared memory do not wake the rank, and these
- * waits sleep for at most 50 microseconds at a time (tern-info tells). The same applies to ranks that are connected by
- * a network whose hardware writes to memory without the help of a processor.
+ * waits sleep for at most 50 microseconds at a time (tern-info tells).
  */
 #ifndef TERN_WAIT_H
 #define TERN_WAIT_H

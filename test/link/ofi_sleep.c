@@ -16,7 +16,6 @@
 
 #include "boot/bell.h"
 #include "link/ofi/ofi.h"
-#include "support/fabric.h"
 
 #define SIZE 65536u
 
@@ -344,35 +343,6 @@ static void after_parking(struct rank *r)
         usleep(100);
 }
 
-/* Returns whether a thread that waits for memory must look every now and then. */
-static bool looks_often(struct rank *r)
-{
-    struct parts  p;
-    unsigned char byte = 0;
-
-    parts_make(r, &p, TERN_MEM_PRIVATE, SIZE);
-    EXPECT(move(r, &p, 1 - r->me, 0, &byte, 1, false) == TERN_OK);
-    meet(r);
-    await_watcher(r);
-    r->ops->progress(r->lane);
-    EXPECT(r->ops->may_sleep(r->link, false) > 1000000);
-    return r->ops->may_sleep(r->link, true) <= 50000;
-}
-
-static void puts_are_reported(struct rank *r)
-{
-    EXPECT(!looks_often(r));
-    meet(r);
-    _exit(0);
-}
-
-static void puts_are_silent(struct rank *r)
-{
-    EXPECT(looks_often(r));
-    meet(r);
-    _exit(0);
-}
-
 #define SLEEP_TEST(body)                                     \
     static void test_##body(void **state)                    \
     {                                                        \
@@ -391,26 +361,15 @@ SLEEP_TEST(lane_of_another)
 SLEEP_TEST(fetch_from_dead)
 SLEEP_TEST(fetch_that_fails)
 SLEEP_TEST(after_parking)
-SLEEP_TEST(puts_are_reported)
-
-/* Of hardware that writes to memory by itself. */
-static void test_puts_are_silent(void **state)
-{
-    (void)state;
-    test_fabric_impose("hardware");
-    run_link(link_named("ofi"), 2, 64, puts_are_silent);
-    test_fabric_impose(NULL);
-}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_put_to_dead),       cmocka_unit_test(test_errand_to_dead),
-        cmocka_unit_test(test_put_to_departed),   cmocka_unit_test(test_errand_to_departed),
-        cmocka_unit_test(test_failed_put),        cmocka_unit_test(test_memory_of_dead),
-        cmocka_unit_test(test_lane_of_another),   cmocka_unit_test(test_fetch_from_dead),
-        cmocka_unit_test(test_fetch_that_fails),  cmocka_unit_test(test_after_parking),
-        cmocka_unit_test(test_puts_are_reported), cmocka_unit_test(test_puts_are_silent),
+        cmocka_unit_test(test_put_to_dead),      cmocka_unit_test(test_errand_to_dead),
+        cmocka_unit_test(test_put_to_departed),  cmocka_unit_test(test_errand_to_departed),
+        cmocka_unit_test(test_failed_put),       cmocka_unit_test(test_memory_of_dead),
+        cmocka_unit_test(test_lane_of_another),  cmocka_unit_test(test_fetch_from_dead),
+        cmocka_unit_test(test_fetch_that_fails), cmocka_unit_test(test_after_parking),
     };
 
     return cmocka_run_group_tests_name("link ofi, asleep", tests, default_options, NULL);

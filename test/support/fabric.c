@@ -31,7 +31,7 @@
 static struct {
     const char *text;
     size_t      inject, rma;
-    bool        local, endpoint, locks, nowait, mute, hardware, again, raw;
+    bool        local, endpoint, locks, nowait, mute, again, raw;
     unsigned    lose, broken;
     uint64_t    random;
 } imposed;
@@ -388,8 +388,6 @@ static struct fi_info *restore(const struct fi_info *info)
     if (!own)
         broke("there is no memory for the test");
     own->domain_attr->mr_mode &= ~added_modes;
-    if (imposed.hardware)
-        own->domain_attr->data_progress = FI_PROGRESS_UNSPEC;
     if (name && strncmp(name, PREFIX, strlen(PREFIX)) == 0)
         memmove(name, name + strlen(PREFIX), strlen(name) - strlen(PREFIX) + 1);
     return own;
@@ -494,8 +492,6 @@ static void impose_on(struct fi_info *info, const struct fi_info *hints)
         info->tx_attr->inject_size = imposed.inject;
     if (imposed.raw)
         info->ep_attr->max_order_raw_size = 0;
-    if (imposed.hardware)
-        info->domain_attr->data_progress = FI_PROGRESS_AUTO;
     if (imposed.mute) {
         info->domain_attr->data_progress = FI_PROGRESS_MANUAL;
         if ((name = malloc(strlen(info->fabric_attr->prov_name) + sizeof(PREFIX)))) {
@@ -543,7 +539,6 @@ void test_fabric_impose(const char *text)
     imposed.locks = word("locks") != NULL;
     imposed.nowait = word("nowait") != NULL;
     imposed.mute = word("mute") != NULL;
-    imposed.hardware = word("hardware") != NULL;
     imposed.again = word("again") != NULL;
     imposed.random = number("again", 0);
     imposed.raw = word("raw") != NULL;

@@ -11,7 +11,6 @@
  *   locks        registrations of more memory than RLIMIT_MEMLOCK permits fail (FI_MR_ALLOCATED)
  *   nowait       the completion queue has no descriptor to sleep on
  *   mute         the completion queue has a descriptor that never becomes ready: data progress is manual
- *   hardware     the provider places the data of peers in memory by itself: data progress is automatic
  *   again=SEED   every fourth operation, chosen by chance, is refused with FI_EAGAIN
  *   raw=0        no completion confirms delivery, and reads overtake writes of any length
  *   lose=N       the first N buffers for messages come back with an error that does not say whether they are released

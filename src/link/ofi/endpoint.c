@@ -64,18 +64,6 @@ static bool reports_all(const struct fi_info *info)
     return false;
 }
 
-/* Returns true if the wait descriptor of the completion queue also reports the puts of peers, which complete nothing
- * here: those of providers over sockets do, if this process has to process the puts. Other providers place the data in
- * memory without any help, and nothing tells when. */
-static bool reports_puts(const struct fi_info *info)
-{
-    const char *provider = info->fabric_attr->prov_name;
-    size_t      len = strcspn(provider, ";");
-
-    return info->domain_attr->data_progress != FI_PROGRESS_AUTO && len == 3 &&
-           (strncmp(provider, "tcp", len) == 0 || strncmp(provider, "net", len) == 0);
-}
-
 /* Open the completion queue, with a wait descriptor if the provider has one that reports everything. */
 static int queue_open(struct ofi_endpoint *endpoint)
 {
@@ -83,7 +71,6 @@ static int queue_open(struct ofi_endpoint *endpoint)
     int rc = reports_all(endpoint->info) ? fi_cq_open(endpoint->domain, &attr, &endpoint->cq, NULL) : -FI_ENOSYS;
 
     endpoint->wait_fd = -1;
-    endpoint->silent_puts = !reports_puts(endpoint->info);
     if (rc == 0) {
         if (fi_control(&endpoint->cq->fid, FI_GETWAIT, &endpoint->wait_fd) != 0)
             endpoint->wait_fd = -1;

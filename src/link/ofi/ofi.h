@@ -30,12 +30,11 @@ struct ofi_endpoint {
     struct fid_av     *av;
     struct fid_cq     *cq;
     struct fid_ep     *ep;
-    int                wait_fd;     /* descriptor for sleeping until a completion arrives; -1: none */
-    bool               silent_puts; /* the descriptor does not report the puts of peers */
-    bool               mr_local;    /* the provider requires descriptors of local memory */
-    size_t             rma;         /* longest write that is posted with FI_INJECT, in bytes */
-    uint64_t           key_mask;    /* bits that a key chosen by us may have */
-    unsigned           data_bits;   /* bits of remote completion data that a write can carry; 0: none */
+    int                wait_fd;   /* descriptor for sleeping until a completion arrives; -1: none */
+    bool               mr_local;  /* the provider requires descriptors of local memory */
+    size_t             rma;       /* longest write that is posted with FI_INJECT, in bytes */
+    uint64_t           key_mask;  /* bits that a key chosen by us may have */
+    unsigned           data_bits; /* bits of remote completion data that a write can carry; 0: none */
     size_t ordered[2][2]; /* [first is a get][second is a get]: lengths up to which the second cannot overtake */
 };
 

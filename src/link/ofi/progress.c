@@ -19,9 +19,6 @@
  * descriptor. The progress thread then rings the bell, so that a sleeping thread wakes up, checks its condition, and
  * polls the queue itself while there is more (core/wait.c).
  *
- * Hardware that places the data of puts in memory by itself causes no event. There, a thread that waits for memory
- * checks its condition every 50 microseconds.
- *
  * A provider without a descriptor, or with a descriptor that does not report everything, is polled at least every
  * millisecond. So is a provider whose descriptor is always readable: some leave their own signals in it.
  */
@@ -45,7 +42,6 @@
 #define ROUNDS 8                   /* batches of completions in one poll */
 #define UNHELPED_SLEEP 100000ll    /* ns: without a progress thread, a waiting thread polls again after this time */
 #define UNWATCHED_SLEEP 10000000ll /* ns: the same while the progress thread does not sleep on the descriptor */
-#define SILENT_SLEEP 50000ll       /* ns: the same in a wait for memory, if nothing reports the puts of peers */
 #define POLLED_SLEEP 1000000ll     /* ns: the same while other threads of the program poll */
 #define RETRY_MS 1                 /* operations that the provider refused are retried after this time */
 #define RETRY_NS 1000000ll         /* the same time */
@@ -386,16 +382,14 @@ int64_t tern_ofi_may_sleep(struct tern_link *link, bool memory)
 
     if (!thread->helper.running)
         return UNHELPED_SLEEP;
-    if (ofi->endpoint.wait_fd < 0) /* otherwise a shorter nap would be followed by another one */
-        return memory && ofi->endpoint.silent_puts ? SILENT_SLEEP : TERN_HELPER_LONGEST_NAP;
+    if (ofi->endpoint.wait_fd < 0)
+        return TERN_HELPER_LONGEST_NAP; /* a shorter nap would be followed by another one */
     tern_boot_bell_ring(&thread->bell, &thread->naps);
     pthread_mutex_lock(&ofi->net.lock);
     due = tern_net_due(&ofi->net);
     polled = memory && (left_out || own_poll != thread->polls);
     thread->relied |= memory && !polled;
     pthread_mutex_unlock(&ofi->net.lock);
-    if (memory && ofi->endpoint.silent_puts)
-        return due < SILENT_SLEEP ? due : SILENT_SLEEP;
     if (polled)
         return due < POLLED_SLEEP ? due : POLLED_SLEEP;
     /* While the progress thread sleeps on the descriptor, new data make it ring the bell. Before it sleeps, it
