@@ -12,6 +12,10 @@
  * sees such a store within 0.2 seconds; a tern_idle with nap_us sees it sooner. tern_wake wakes a rank after such
  * stores.
  *
+ * Over a network, the progress thread of this rank sees that data has arrived, and wakes the rank. This holds for
+ * providers over TCP. A network adapter that writes to memory by itself may give no sign of a put that neither notifies
+ * nor signals; a wait sees such a put within 0.2 seconds.
+ *
  * Where the kernel has no membarrier system call, operations through shared memory do not wake the rank, and these
  * waits sleep for at most 50 microseconds at a time (tern-info tells).
  */

@@ -20,7 +20,7 @@ over TERN_OFI_DOMAIN=lo
 check "TERN_OFI_DOMAIN=lo" all_of 'status_is 0' 'out_has "2 ranks, all reached"'
 over TERN_OFI_PROVIDER=none
 check "a provider that is not there: those that are, are named" all_of 'status_is 9' \
-    'err_has "is TERN_OFI_PROVIDER=none.* there are the providers .*tcp;ofi_rxm"'
+    'err_has "has TERN_OFI_PROVIDER=none; there are the providers .*tcp;ofi_rxm"'
 over TERN_OFI_DOMAIN=none0
 check "a domain that is not there: those that are, are named" all_of 'status_is 9' \
     'err_has "TERN_OFI_DOMAIN=none0; .* the domains .*lo"'

@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (unsigned parity = 0; parity < 2; parity++)
         for (uint32_t i = 0; i < RANKS; i++) {
             const struct bruck_contribution *note = &bruck->contributions[parity][i];
-            MUST(note->len <= note->room && note->len <= TERN_LINK_CONTRIBUTION && (i != as.me || note->len == 0));
+            MUST(note->len <= note->capacity && note->len <= TERN_LINK_CONTRIBUTION && (i != as.me || note->len == 0));
             fuzz_touch(note->bytes, note->len);
         }
     group->ops->close(group);
