@@ -42,6 +42,7 @@ for how in early late; do
         check "tern_exit($code) outside the job: $how" ends $code 1
     done
 done
+rm -f "$WORK"/in.*
 ternrun --grace 2 -n 3 "$JOB_PROG" early 1 6 deaf
 check "tern_exit(6) outside the job: the others call tern_init later, and ignore SIGTERM" ends 6 "0 1 2"
 for ranks in 2 8; do

@@ -6,7 +6,7 @@
  * thread, hook, leaving (a thread, while the main thread waits in tern_finalize), early (before tern_init), late (after
  * tern_finalize), locked (while another thread holds the lock of a stream), child (a child that fork created, whose
  * status is printed). Meanwhile the other ranks do this: OTHERS is barrier, asleep (a wait for a word), compute,
- * finalize, deaf (they ignore SIGTERM, and call tern_init after WHO has ended) or dead (the last rank has killed
+ * finalize, deaf (two ranks ignore SIGTERM, and call tern_init after WHO has ended) or dead (the last rank has killed
  * itself; the others are in a barrier).
  *
  * Every rank prints "here RANK" and does not flush. A function registered with atexit prints "atexit", and a rank that
@@ -126,6 +126,24 @@ static void other(const char *what)
     }
 }
 
+/* The ranks other than the one that ends the job: ignore SIGTERM, and let that rank know. */
+static void be_deaf(void)
+{
+    signal(SIGTERM, SIG_IGN);
+    fault_tell("in");
+    usleep(200000);
+}
+
+/* Wait until a rank is deaf. */
+static void await_deaf(int rank)
+{
+    char path[512];
+
+    snprintf(path, sizeof(path), "%s/in.%d", getenv("FAULT_DIR"), rank);
+    while (access(path, F_OK) != 0)
+        usleep(1000);
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "", *who = argc > 2 ? argv[2] : "0";
@@ -136,9 +154,12 @@ int main(int argc, char **argv)
     code += strcmp(who, "all") == 0 ? rank : 0;
     atexit(at_exit);
     printf("here %d\n", rank);
-    if (argc > 4 && strcmp(argv[4], "deaf") == 0 && !calls) {
-        signal(SIGTERM, SIG_IGN);
-        usleep(200000);
+    if (argc > 4 && strcmp(argv[4], "deaf") == 0) {
+        if (!calls)
+            be_deaf();
+        for (int other = 0; other < 3 && calls; other++)
+            if (other != rank)
+                await_deaf(other);
     }
     if (strcmp(how, "early") == 0 && calls)
         tern_exit(code);
