@@ -367,15 +367,14 @@ static bool simple_lists(const tern_indexed *x, uint64_t size)
     return TERN_LIKELY(x->base == 0) ? lists_after(x, 0, size) : lists_after(x, x->base, size);
 }
 
-static tern_status check_indexed(const struct tern_api_call *c, const tern_indexed *x, const struct tern_shape *shape)
+/* The exact check of lists that are not simple. */
+static __attribute__((cold, noinline)) tern_status check_each_index(const struct tern_api_call *c,
+                                                                    const tern_indexed         *x,
+                                                                    const struct tern_shape    *shape)
 {
     const tern_layout_offset *local = (const tern_layout_offset *)(const void *)x->local, *remote = x->remote;
-    size_t                    last_local, last_remote;
-
-    if (TERN_LIKELY(simple_lists(x, tern_link_part_size(shape->part))))
-        return TERN_OK;
-    last_local = highest(local, x->local_count, 0);
-    last_remote = highest(remote, x->remote_count, x->base);
+    size_t                    last_local = highest(local, x->local_count, 0);
+    size_t                    last_remote = highest(remote, x->remote_count, x->base);
 
     if (!tern_base_covers(tern_link_part_size(shape->part), remote[last_remote] - x->base, x->remote_len))
         return out_of_part(c, shape, last_remote, remote[last_remote] - x->base, x->remote_len);
@@ -386,6 +385,11 @@ static tern_status check_indexed(const struct tern_api_call *c, const tern_index
         if (local[i] == 0)
             return piece_is_null(c, i);
     return TERN_OK;
+}
+
+static tern_status check_indexed(const struct tern_api_call *c, const tern_indexed *x, const struct tern_shape *shape)
+{
+    return TERN_LIKELY(simple_lists(x, tern_link_part_size(shape->part))) ? TERN_OK : check_each_index(c, x, shape);
 }
 
 /* The description is of another version of Tern. */
