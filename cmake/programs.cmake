@@ -53,6 +53,8 @@ if(TERN_TOOLS AND TARGET tern_base)
             # tern-perf compiles the peer programs of compare from sources beside it, or from the place where they are
             # installed. The link makes the build tree look like an installed tree.
             target_compile_definitions(${name} PRIVATE TERN_PERF_BENCH="${CMAKE_INSTALL_FULL_DATADIR}/tern/bench")
+            # The place of a short loop in its cache lines changes the figure of a put by up to 15 percent.
+            target_compile_options(${name} PRIVATE -falign-loops=32)
             file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/tern)
             file(CREATE_LINK ${PROJECT_SOURCE_DIR}/bench ${CMAKE_BINARY_DIR}/share/tern/bench SYMBOLIC)
         endif()

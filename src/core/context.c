@@ -45,7 +45,7 @@ void tern_core_ctx_disable(struct tern_ctx *ctx, const char *why)
     static struct tern_team nobody;
 
     ctx->gone = why;
-    ctx->head.direct_ranks = 0;
+    tern_core_ctx_set_ranks(ctx, 0);
     ctx->team = &nobody;
     ctx->ranks = 0;
     ctx->inner = NULL;
@@ -116,7 +116,8 @@ void tern_core_ctx_leave(struct tern_ctx *ctx)
 /* Fill in what a context and the handle of a shared one have in common. */
 static void ctx_init(struct tern_ctx *ctx, struct tern_team *team, tern_order order)
 {
-    ctx->head = (struct tern_ctx_head){ .direct_ranks = (uint32_t)team->size, .world_rank = team->world_rank };
+    ctx->head = (struct tern_ctx_head){ .world_rank = team->world_rank };
+    tern_core_ctx_set_ranks(ctx, (uint32_t)team->size);
     ctx->team = team;
     ctx->handle = ctx;
     ctx->am_team = (team->id < TERN_TEAM_FIRST ? team->id : CORE_WIRE_TEAM_NAMED) << CORE_WIRE_TEAM_SHIFT;
@@ -389,9 +390,8 @@ bool tern_core_ctx_holds(struct tern_ctx *ctx)
         tern_base_list_remove(&ctx->fence->node);
         ctx->ordered = TERN_ORDERED_NONE;
     }
-    /* relaxed: a thread that must not miss it has learned of the fence or of the operation in another way */
     if (ctx->handle != ctx)
-        __atomic_store_n(&ctx->handle->head.direct_ranks, holds ? 0 : ctx->ranks, __ATOMIC_RELAXED);
+        tern_core_ctx_set_ranks(ctx->handle, holds ? 0 : ctx->ranks);
     return holds;
 }
 

@@ -181,8 +181,18 @@ static inline bool tern_core_ctx_has_ops(const struct tern_ctx *ctx)
     return !tern_base_list_empty(&ctx->outstanding);
 }
 
+/* Let inlined calls take the direct path to the first ranks of the team (struct tern_ctx_head); 0: to none. */
+static inline void tern_core_ctx_set_ranks(struct tern_ctx *ctx, uint32_t ranks)
+{
+    uint32_t *head = ctx->head.world_rank ? &ctx->head.mapped_ranks : &ctx->head.direct_ranks;
+
+    /* relaxed: inlined calls of other threads read it in a handle. A thread that must not miss it has learned of the
+     * fence, or of the operation, in another way. */
+    __atomic_store_n(head, ranks, __ATOMIC_RELAXED);
+}
+
 /* Return whether operations are outstanding before which no later operation may be delivered, of a context with a fence
- * or a strict one that threads share. If there are none, a fence is over. Sets direct_ranks of the handle. */
+ * or a strict one that threads share. If there are none, a fence is over. Sets the ranks of the handle. */
 bool tern_core_ctx_holds(struct tern_ctx *ctx);
 
 /* Decide whether inlined calls may take the direct path (struct tern_ctx_head): not while operations are outstanding
@@ -194,8 +204,7 @@ static inline void tern_core_ctx_set_direct(struct tern_ctx *ctx)
 
     hold |= TERN_BASE_DEBUG && ctx->waits;
 
-    /* relaxed: inlined calls of other threads read it in a handle */
-    __atomic_store_n(&ctx->head.direct_ranks, hold ? 0 : (uint32_t)ctx->team->size, __ATOMIC_RELAXED);
+    tern_core_ctx_set_ranks(ctx, hold ? 0 : (uint32_t)ctx->team->size);
 }
 
 /* Make progress on everything once. The engine comes before the context, because markers of the context (quiet.h) wait

@@ -163,6 +163,7 @@ static void what_inlined_calls_read(void **state)
     (void)state;
     assert_int_equal(sizeof(struct tern_ctx_head), 16);
     assert_int_equal(offsetof(struct tern_ctx_head, direct_ranks), 0);
+    assert_int_equal(offsetof(struct tern_ctx_head, mapped_ranks), 4);
     assert_int_equal(offsetof(struct tern_ctx_head, world_rank), 8);
     assert_int_equal(sizeof(struct tern_part), 24);
     assert_int_equal(offsetof(struct tern_part, base), 0);

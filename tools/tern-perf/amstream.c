@@ -79,10 +79,7 @@ static void line_copies(struct perf_case *c, uint64_t iters)
     copy_loop(c, iters, PERF_LINE);
 }
 
-static void copies(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(copy_loop, c, iters)
-}
+PERF_BY_LENGTH(static void copies, copy_loop)
 
 /* Collective. Register the handlers and allocate the memory of the limit. A queue is about four times as large as
  * its longest message. */

@@ -22,7 +22,7 @@ static inline __attribute__((always_inline)) void blocking_loop(struct perf_case
 {
     tern_ctx      *ctx = c->p->ctx;
     tern_region   *region = c->p->region;
-    unsigned char *local = c->p->local;
+    unsigned char *local = perf_buffer(c);
     int            target = c->target;
 
     for (uint64_t i = 0; i < iters; i++)
@@ -40,22 +40,16 @@ static inline __attribute__((always_inline)) void blocking_get_loop(struct perf_
     blocking_loop(c, iters, len, false);
 }
 
-static __attribute__((noinline)) void blocking_puts(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(blocking_put_loop, c, iters)
-}
+PERF_BY_LENGTH(static void blocking_puts, blocking_put_loop)
 
-static __attribute__((noinline)) void blocking_gets(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(blocking_get_loop, c, iters)
-}
+PERF_BY_LENGTH(static void blocking_gets, blocking_get_loop)
 
 /* Windows of nonblocking transfers, each with its own event. */
 static inline __attribute__((always_inline)) void posted_loop(struct perf_case *c, uint64_t iters, size_t len, bool put)
 {
     tern_ctx      *ctx = c->p->ctx;
     tern_region   *region = c->p->region;
-    unsigned char *local = c->p->local;
+    unsigned char *local = perf_window_buffer(c, len);
     tern_event    *events = c->p->events;
     uint64_t       window = c->window, stride = c->stride;
     int            target = c->target;
@@ -84,7 +78,7 @@ static inline __attribute__((always_inline)) void complete_put_loop(struct perf_
 {
     tern_ctx      *ctx = c->p->ctx;
     tern_region   *region = c->p->region;
-    unsigned char *local = c->p->local;
+    unsigned char *local = perf_window_buffer(c, len);
     uint64_t       window = c->window > 0 ? c->window : 1, stride = c->stride;
     int            target = c->target;
 
@@ -95,27 +89,26 @@ static inline __attribute__((always_inline)) void complete_put_loop(struct perf_
     }
 }
 
-static void complete_puts(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(complete_put_loop, c, iters)
-}
+PERF_BY_LENGTH(static void complete_puts, complete_put_loop)
+
+PERF_BY_LENGTH(static void posted_puts, posted_put_loop)
 
 void perf_stream_put(struct perf_case *c, uint64_t iters)
 {
-    if (c->window == 0) {
+    if (c->window == 0)
         blocking_puts(c, iters);
-        return;
-    }
-    PERF_BY_LENGTH(posted_put_loop, c, iters)
+    else
+        posted_puts(c, iters);
 }
+
+PERF_BY_LENGTH(static void posted_gets, posted_get_loop)
 
 void perf_stream_get(struct perf_case *c, uint64_t iters)
 {
-    if (c->window == 0) {
+    if (c->window == 0)
         blocking_gets(c, iters);
-        return;
-    }
-    PERF_BY_LENGTH(posted_get_loop, c, iters)
+    else
+        posted_gets(c, iters);
 }
 
 /* Collective. Verify that the data of the test arrives, because a benchmark that moves no data is fast. */
@@ -179,7 +172,7 @@ static inline __attribute__((always_inline)) void quiet_loop(struct perf_case *c
 {
     tern_ctx      *ctx = c->p->ctx;
     tern_region   *region = c->p->region;
-    unsigned char *local = c->p->local;
+    unsigned char *local = perf_window_buffer(c, len);
     uint64_t       window = c->window, stride = c->stride;
     int            target = c->target;
 
@@ -202,15 +195,9 @@ static inline __attribute__((always_inline)) void quiet_get_loop(struct perf_cas
     quiet_loop(c, iters, len, false);
 }
 
-static void put_windows(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(quiet_put_loop, c, iters)
-}
+PERF_BY_LENGTH(static void put_windows, quiet_put_loop)
 
-static void get_windows(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(quiet_get_loop, c, iters)
-}
+PERF_BY_LENGTH(static void get_windows, quiet_get_loop)
 
 /* put_rate and get_rate. */
 static void rate(struct perf_case *c, bool put)
@@ -240,7 +227,7 @@ void perf_get_rate(struct perf_case *c)
 static inline __attribute__((always_inline)) void window_copy_loop(struct perf_case *c, uint64_t iters, size_t len)
 {
     unsigned char *theirs = tern_region_ptr(c->p->region, c->target);
-    unsigned char *to = theirs != NULL ? theirs : c->p->mine, *from = c->p->local;
+    unsigned char *to = theirs != NULL ? theirs : c->p->mine, *from = perf_window_buffer(c, len);
     uint64_t       window = c->window, stride = c->stride;
 
     for (uint64_t i = 0; i < iters; i++) {
@@ -251,10 +238,7 @@ static inline __attribute__((always_inline)) void window_copy_loop(struct perf_c
     }
 }
 
-static void window_copy(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(window_copy_loop, c, iters)
-}
+PERF_BY_LENGTH(static void window_copy, window_copy_loop)
 
 void perf_window(struct perf_case *c)
 {

@@ -44,23 +44,20 @@ static inline __attribute__((always_inline)) void put_loop(struct perf_case *c, 
 {
     tern_ctx            *ctx = c->p->ctx;
     tern_region         *region = c->p->region;
-    const unsigned char *src = c->p->local;
+    const unsigned char *src = perf_buffer(c);
     int                  target = c->target;
 
     for (uint64_t i = 0; i < iters; i++)
         perf_must(tern_put(ctx, region, target, perf_spot(i, len), src, len), "put");
 }
 
-void perf_put_blocking(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(put_loop, c, iters)
-}
+PERF_BY_LENGTH(void perf_put_blocking, put_loop)
 
 static inline __attribute__((always_inline)) void put_complete_loop(struct perf_case *c, uint64_t iters, size_t len)
 {
     tern_ctx            *ctx = c->p->ctx;
     tern_region         *region = c->p->region;
-    const unsigned char *src = c->p->local;
+    const unsigned char *src = perf_buffer(c);
     int                  target = c->target;
 
     for (uint64_t i = 0; i < iters; i++) {
@@ -69,26 +66,20 @@ static inline __attribute__((always_inline)) void put_complete_loop(struct perf_
     }
 }
 
-static void put_complete(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(put_complete_loop, c, iters)
-}
+PERF_BY_LENGTH(static void put_complete, put_complete_loop)
 
 static inline __attribute__((always_inline)) void get_loop(struct perf_case *c, uint64_t iters, size_t len)
 {
     tern_ctx      *ctx = c->p->ctx;
     tern_region   *region = c->p->region;
-    unsigned char *dst = c->p->local;
+    unsigned char *dst = perf_buffer(c);
     int            target = c->target;
 
     for (uint64_t i = 0; i < iters; i++)
         perf_must(tern_get(ctx, region, target, perf_spot(i, len), dst, len), "get");
 }
 
-void perf_get_blocking(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(get_loop, c, iters)
-}
+PERF_BY_LENGTH(void perf_get_blocking, get_loop)
 
 /* The calls for single values, which keep the value in a register. */
 static void put_value(struct perf_case *c, uint64_t iters)
@@ -139,10 +130,7 @@ static inline __attribute__((always_inline)) void put_pingpong_loop(struct perf_
     c->turn = turn;
 }
 
-void perf_put_pingpong(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(put_pingpong_loop, c, iters)
-}
+PERF_BY_LENGTH(void perf_put_pingpong, put_pingpong_loop)
 
 /* Get the peer's message into private memory until it is the message of this turn. */
 static inline __attribute__((always_inline)) void fetch(struct perf_case *c, size_t len, unsigned char want)
@@ -179,10 +167,7 @@ static inline __attribute__((always_inline)) void get_pingpong_loop(struct perf_
     c->turn = turn;
 }
 
-static void get_pingpong(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(get_pingpong_loop, c, iters)
-}
+PERF_BY_LENGTH(static void get_pingpong, get_pingpong_loop)
 
 /* The kernels of both tests, in the order in which figures() reads them. */
 struct lat_kernels {

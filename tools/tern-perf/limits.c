@@ -121,33 +121,21 @@ static inline __attribute__((always_inline)) void windows_loop(unsigned char *to
 
 static inline __attribute__((always_inline)) void windows_to_loop(struct perf_case *c, uint64_t iters, size_t len)
 {
-    windows_loop(far_side(c->p), c->p->local, c, iters, len);
+    windows_loop(far_side(c->p), perf_window_buffer(c, len), c, iters, len);
 }
 
 static inline __attribute__((always_inline)) void windows_from_loop(struct perf_case *c, uint64_t iters, size_t len)
 {
-    windows_loop(c->p->local, far_side(c->p), c, iters, len);
+    windows_loop(perf_window_buffer(c, len), far_side(c->p), c, iters, len);
 }
 
-static __attribute__((noinline)) void single_to(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(copy_to_loop, c, iters)
-}
+PERF_BY_LENGTH(static void single_to, copy_to_loop)
 
-static __attribute__((noinline)) void single_from(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(copy_from_loop, c, iters)
-}
+PERF_BY_LENGTH(static void single_from, copy_from_loop)
 
-static __attribute__((noinline)) void windows_to(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(windows_to_loop, c, iters)
-}
+PERF_BY_LENGTH(static void windows_to, windows_to_loop)
 
-static __attribute__((noinline)) void windows_from(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(windows_from_loop, c, iters)
-}
+PERF_BY_LENGTH(static void windows_from, windows_from_loop)
 
 static void raw_loop(struct perf_case *c, uint64_t iters, bool write)
 {

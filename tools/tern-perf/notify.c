@@ -120,15 +120,9 @@ static void flush_send_pingpong(struct perf_case *c, uint64_t iters)
     put_loop(c, iters, c->size, FLUSH_SEND);
 }
 
-static void nbi_pingpong(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(nbi_loop, c, iters)
-}
+PERF_BY_LENGTH(static void nbi_pingpong, nbi_loop)
 
-static void blocking_pingpong(struct perf_case *c, uint64_t iters)
-{
-    PERF_BY_LENGTH(blocking_loop, c, iters)
-}
+PERF_BY_LENGTH(static void blocking_pingpong, blocking_loop)
 
 /* A put with a signal that counts the turns. The signal word lies after the data. */
 static void give_signal(struct perf_case *c, tern_signal *signal, unsigned turn)

@@ -427,18 +427,51 @@ static inline uint64_t perf_spot(uint64_t i, uint64_t len)
     return len <= PERF_LINE ? (i * PERF_LINE) % PERF_WORD_SPAN : 0;
 }
 
-/* Call loop(c, iters, len) with a length that is a compile-time constant for the sizes of words and of parts of a
- * line. */
-#define PERF_BY_LENGTH(loop, c, iters)             \
-    switch ((c)->size) {                           \
-    case 1: loop((c), (iters), 1); break;          \
-    case 2: loop((c), (iters), 2); break;          \
-    case 4: loop((c), (iters), 4); break;          \
-    case 8: loop((c), (iters), 8); break;          \
-    case 16: loop((c), (iters), 16); break;        \
-    case 32: loop((c), (iters), 32); break;        \
-    case 64: loop((c), (iters), 64); break;        \
-    default: loop((c), (iters), (c)->size); break; \
+/* Return the private buffer of messages. The compiler learns that there is one, as it does for the variables and arrays
+ * of a program. */
+static inline unsigned char *perf_buffer(const struct perf_case *c)
+{
+    if (c->p->local == NULL)
+        __builtin_unreachable();
+    return c->p->local;
+}
+
+/* Return the private buffer of a window of messages. Words lie in the second half of their lines: a load waits for an
+ * earlier store to an address with the same lower 12 bits, and the stores of a window fill a page. */
+static inline unsigned char *perf_window_buffer(const struct perf_case *c, uint64_t len)
+{
+    return perf_buffer(c) + (len <= PERF_LINE / 2 ? PERF_LINE / 2 : 0);
+}
+
+/* Define a kernel, such as "static void put_windows", that calls loop(c, iters, len) with a length that is a compile-time
+ * constant for the sizes of words and of parts of a line. Each of these loops is a function of its own, so that its
+ * variables stay in registers, as they do in the loop of a program. */
+#define PERF_LOOP_OF(loop, suffix, len)                                                        \
+    static __attribute__((noinline)) void loop##_##suffix(struct perf_case *c, uint64_t iters) \
+    {                                                                                          \
+        loop(c, iters, len);                                                                   \
+    }
+#define PERF_BY_LENGTH(kernel, loop)            \
+    PERF_LOOP_OF(loop, 1, 1)                    \
+    PERF_LOOP_OF(loop, 2, 2)                    \
+    PERF_LOOP_OF(loop, 4, 4)                    \
+    PERF_LOOP_OF(loop, 8, 8)                    \
+    PERF_LOOP_OF(loop, 16, 16)                  \
+    PERF_LOOP_OF(loop, 32, 32)                  \
+    PERF_LOOP_OF(loop, 64, 64)                  \
+    PERF_LOOP_OF(loop, any, c->size)            \
+    kernel(struct perf_case *c, uint64_t iters) \
+    {                                           \
+        switch (c->size) {                      \
+        case 1: loop##_1(c, iters); break;      \
+        case 2: loop##_2(c, iters); break;      \
+        case 4: loop##_4(c, iters); break;      \
+        case 8: loop##_8(c, iters); break;      \
+        case 16: loop##_16(c, iters); break;    \
+        case 32: loop##_32(c, iters); break;    \
+        case 64: loop##_64(c, iters); break;    \
+        default: loop##_any(c, iters); break;   \
+        }                                       \
     }
 
 #endif
