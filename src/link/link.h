@@ -57,7 +57,7 @@ struct tern_link_up {
     void (*message)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
     enum tern_link_delivered (*notify)(int from, const unsigned char *head, bool place);
     void (*notify_head)(unsigned char *head, uint64_t region, uint32_t tag, uint64_t bytes);
-    bool (*tagged)(int from, const unsigned char *head, const unsigned char *data, size_t len);
+    enum tern_link_delivered (*tagged)(int from, const unsigned char *head, const unsigned char *data, size_t len);
     void (*helped)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
     tern_status (*watch)(struct tern_link_watch *watch);
     tern_status (*serve)(const struct tern_target_mem *target, const unsigned char *request, size_t len,
@@ -65,20 +65,21 @@ struct tern_link_up {
     void (*gone)(int rank);
 };
 
-/* Pass a message of any channel to the core. Returns false if the core cannot accept a notification or tagged message
- * now. A notification has no inline payload. */
-static inline bool tern_link_deliver(const struct tern_link_up *up, int from, unsigned channel,
-                                     const unsigned char *head, const unsigned char *data, size_t len)
+/* Pass a message of any channel to the core. Only notifications and tagged messages are ever refused. A notification has
+ * no inline payload. */
+static inline enum tern_link_delivered tern_link_deliver(const struct tern_link_up *up, int from, unsigned channel,
+                                                         const unsigned char *head, const unsigned char *data,
+                                                         size_t len)
 {
     if (channel == TERN_CHANNEL_NOTIFY)
-        return up->notify(from, head, false) != TERN_LINK_REFUSED;
+        return up->notify(from, head, false);
     if (channel == TERN_CHANNEL_TAGGED)
         return up->tagged(from, head, data, len);
     if (channel >= TERN_CHANNEL_HELPER_REQUEST)
         up->helped(from, channel, head, data, len);
     else
         up->message(from, channel, head, data, len);
-    return true;
+    return TERN_LINK_TAKEN;
 }
 
 /* A transport. Threads: open, close, attach, detach are called by the thread that makes a collective call (attach and

@@ -93,24 +93,28 @@ static inline tern_status tern_link_rx_open(struct tern_link_rx *rx, const struc
 }
 
 /* Deliver the messages of a channel: deliver of struct tern_link_watch. A message that the target refuses stays in the
- * ring. At the end, wake the sender, which may be asleep until there is space, and report a damaged ring. If the caller
+ * ring, and so do those behind the last tagged message that a receive was posted for. At the end, wake the sender, which may be asleep until there is space, and report a damaged ring. If the caller
  * passes a constant channel, the compiler specializes the function. */
 static inline __attribute__((always_inline)) tern_status tern_link_rx_deliver(struct tern_link_rx       *rx,
                                                                               const struct tern_link_up *up,
                                                                               unsigned                   channel)
 {
-    struct tern_ring_item item;
-    bool                  many = channel == TERN_CHANNEL_TAGGED && rx->many;
-    int                   found = 0, i;
+    struct tern_ring_item    item;
+    enum tern_link_delivered delivered = TERN_LINK_TAKEN;
+    bool                     many = channel == TERN_CHANNEL_TAGGED && rx->many;
+    int                      found = 0, i;
 
     for (i = 0; i < TERN_LINK_BATCH && (found = tern_base_ring_peek(&rx->ring, &item)) > 0; i++) {
         tern_base_order_after_peers(); /* after the copies that the helper thread made for the peer before it sent
                                           this message */
         if (many)
             tern_base_ring_prefetch(&rx->ring);
-        if (TERN_UNLIKELY(!tern_link_deliver(up, rx->from, channel, item.head, item.data, item.len)))
+        delivered = tern_link_deliver(up, rx->from, channel, item.head, item.data, item.len);
+        if (TERN_UNLIKELY(delivered == TERN_LINK_REFUSED))
             break;
         tern_base_ring_consume(&rx->ring, item.span);
+        if (channel == TERN_CHANNEL_TAGGED && delivered == TERN_LINK_TAKEN_LAST)
+            break;
     }
     if (channel == TERN_CHANNEL_TAGGED)
         rx->many = i == TERN_LINK_BATCH;

@@ -69,9 +69,10 @@ static inline enum tern_link_delivered take_note(int from, const unsigned char *
                                                     : TERN_LINK_TAKEN_LAST; /* links deliver the rest after either */
 }
 
-static inline bool take_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len)
+static inline enum tern_link_delivered take_tagged(int from, const unsigned char *head, const unsigned char *data,
+                                                   size_t len)
 {
-    return take_if_not_full(from, TERN_CHANNEL_TAGGED, head, data, len);
+    return take_if_not_full(from, TERN_CHANNEL_TAGGED, head, data, len) ? TERN_LINK_TAKEN : TERN_LINK_REFUSED;
 }
 
 static const struct tern_link_up message_up = {

@@ -68,10 +68,10 @@ static void fence_message(int from, unsigned channel, const unsigned char *head,
     assert_true(from == 1 && len == 0 && memcmp(head, fence_words, sizeof(fence_words)) == 0);
 }
 
-static bool fence_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len)
+static enum tern_link_delivered fence_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len)
 {
     fence_message(from, TERN_CHANNEL_TAGGED, head, data, len);
-    return true;
+    return TERN_LINK_TAKEN;
 }
 
 static enum tern_link_delivered fence_note(int from, const unsigned char *head, bool place)

@@ -178,5 +178,5 @@ void        tern_chaos_messages_close(struct chaos_link *link);
 /* The upcalls for the wrapped link. */
 tern_status              tern_chaos_watch(struct tern_link_watch *behind);
 enum tern_link_delivered tern_chaos_notify(int from, const unsigned char *head, bool place);
-bool                     tern_chaos_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len);
+enum tern_link_delivered tern_chaos_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len);
 void tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);

@@ -43,7 +43,8 @@ static bool deliver(struct chaos_link *link, unsigned channel, struct chaos_mess
 
     if (pair)
         take(&link->inbox[channel], message); /* its handler may poll */
-    if (!tern_link_deliver(link->up, message->from, channel, message->head, message->data, message->len))
+    if (tern_link_deliver(link->up, message->from, channel, message->head, message->data, message->len) ==
+        TERN_LINK_REFUSED)
         return false;
     if (!pair)
         take(&link->inbox[channel], message);
@@ -143,12 +144,13 @@ enum tern_link_delivered tern_chaos_notify(int from, const unsigned char *head, 
     return deliver_from(link, TERN_CHANNEL_NOTIFY, from) ? link->up->notify(from, head, place) : TERN_LINK_REFUSED;
 }
 
-bool tern_chaos_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len)
+enum tern_link_delivered tern_chaos_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len)
 {
     struct chaos_link *link = polling;
 
-    return hold_back(&link->inbox[TERN_CHANNEL_TAGGED], from, head, data, len) ||
-           (deliver_from(link, TERN_CHANNEL_TAGGED, from) && link->up->tagged(from, head, data, len));
+    if (hold_back(&link->inbox[TERN_CHANNEL_TAGGED], from, head, data, len))
+        return TERN_LINK_TAKEN;
+    return deliver_from(link, TERN_CHANNEL_TAGGED, from) ? link->up->tagged(from, head, data, len) : TERN_LINK_REFUSED;
 }
 
 void tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len)

@@ -399,19 +399,23 @@ static tern_status deliver(struct tern_link_watch *watch)
 {
     struct net_link   *net = tern_net(watch->link);
     uint32_t           pass = ++net->msg.pass[watch->channel];
-    bool               pair = tern_channel_is_pair(watch->channel), accepted = false;
+    bool               pair = tern_channel_is_pair(watch->channel);
     struct net_rx_msg *msg = NULL;
     tern_status        st;
 
+    enum tern_link_delivered delivered = TERN_LINK_REFUSED;
+
     if (!pair)
-        tern_base_order_after_peers();        /* what was done for the peers whose messages are delivered now */
-    for (int taken = 0;; taken += accepted) { /* refused messages do not count, so that other senders are served */
+        tern_base_order_after_peers(); /* what was done for the peers whose messages are delivered now */
+    for (int taken = 0;;) {
         pthread_mutex_lock(&net->lock);
-        if (accepted && !pair)
+        if (delivered != TERN_LINK_REFUSED && !pair)
             msg_consume(net, msg);
-        if (accepted)
+        if (delivered != TERN_LINK_REFUSED) {
             msg_free(net, msg);
-        msg = taken < BATCH ? msg_peek(net, watch->channel) : NULL;
+            taken++; /* refused messages do not count, so that other senders are served */
+        }
+        msg = taken < BATCH && delivered != TERN_LINK_TAKEN_LAST ? msg_peek(net, watch->channel) : NULL;
         if (msg && pair)
             msg_consume(net, msg);
         else if (!msg)
@@ -420,10 +424,10 @@ static tern_status deliver(struct tern_link_watch *watch)
         pthread_mutex_unlock(&net->lock);
         if (!msg)
             return st < 0 ? tern_base_fail(st, "%s", net->msg.why) : TERN_OK;
-        accepted =
+        delivered =
             tern_link_deliver(net->up, msg->ctx.peer->rank, watch->channel, msg->bytes + sizeof(struct net_header),
                               msg->len > 0 ? msg->bytes + NET_WIRE_HEAD : NULL, msg->len);
-        if (!accepted)
+        if (delivered == TERN_LINK_REFUSED)
             msg->ctx.peer->passed[watch->channel] = pass;
     }
 }

@@ -112,12 +112,20 @@ static __attribute__((noinline)) bool store_unexpected(const struct tern_tagged_
     return true;
 }
 
-static __attribute__((noinline)) bool receive_any(int from, const unsigned char *head, const unsigned char *data,
-                                                  size_t len)
+/* A message was delivered to a receive: say whether other receives are posted, for messages behind it. The caller holds
+ * the lock. */
+static inline enum tern_link_delivered matched(void)
+{
+    return tern_op_tagged_match.posted[0] + tern_op_tagged_match.with_any > 0 ? TERN_LINK_TAKEN : TERN_LINK_TAKEN_LAST;
+}
+
+static __attribute__((noinline)) enum tern_link_delivered receive_any(int from, const unsigned char *head,
+                                                                      const unsigned char *data, size_t len)
 {
     struct tern_tagged_arrival arrived;
     struct tern_match_request *request = NULL;
-    bool                       alone, taken;
+    enum tern_link_delivered   delivered = TERN_LINK_REFUSED;
+    bool                       alone;
 
     if (TERN_UNLIKELY(!tern_op_tagged_decode(head, data, len, &arrived)))
         tern_core_message_protocol_error(from, "a tagged message");
@@ -127,22 +135,26 @@ static __attribute__((noinline)) bool receive_any(int from, const unsigned char 
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
     if (TERN_LIKELY(!leaving)) /* a message matched during tern_finalize would not be fetched any more */
         request = tern_op_match_find(&tern_op_tagged_match, arrived.name.scope, arrived.name.tag, arrived.name.source);
-    taken =
-        TERN_LIKELY(request != NULL) ? deliver((struct tern_request *)request, &arrived) : store_unexpected(&arrived);
+    if (TERN_UNLIKELY(request == NULL) && store_unexpected(&arrived))
+        delivered = TERN_LINK_TAKEN;
+    else if (request && deliver((struct tern_request *)request, &arrived))
+        delivered = matched();
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
-    if (TERN_UNLIKELY(!taken))
+    if (TERN_UNLIKELY(delivered == TERN_LINK_REFUSED))
         tern_core_message_full(TERN_CHANNEL_TAGGED, true);
-    return taken;
+    return delivered;
 }
 
 /* Deliver a message. The fast path handles the usual case: the message is short, its sender wants no FIN, and a posted
- * receive with a large enough buffer matches it. Returns false if the message cannot be accepted now. */
-bool tern_op_tagged_receive(int from, const unsigned char *head, const unsigned char *data, size_t len)
+ * receive with a large enough buffer matches it. */
+enum tern_link_delivered tern_op_tagged_receive(int from, const unsigned char *head, const unsigned char *data,
+                                                size_t len)
 {
     const volatile uint64_t *word = (const volatile uint64_t *)(const void *)head;
     uint64_t                 first = word[0], tag = word[1]; /* read once: the checked values must not change */
     size_t                   bytes = wire_tagged_len(first);
     struct tern_request     *request;
+    enum tern_link_delivered delivered;
     bool                     alone;
 
     if (TERN_UNLIKELY(!wire_tagged_is_plain(first) || bytes > wire_tagged_room(false) || len != 0 ||
@@ -163,8 +175,9 @@ bool tern_op_tagged_receive(int from, const unsigned char *head, const unsigned 
     else if (bytes > 0)
         memcpy(request->buffer, head + wire_tagged_at(false), bytes);
     tern_op_request_end(request, TERN_OK);
+    delivered = matched();
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
-    return true;
+    return delivered;
 }
 
 static struct tern_message *message_of(const struct tern_match_arrival *arrival)

@@ -47,7 +47,8 @@ tern_status tern_op_tagged_leave(void);
 void        tern_op_tagged_close(void);
 
 /* Upcall of the links (struct tern_link_up): accept a message. */
-bool tern_op_tagged_receive(int from, const unsigned char *head, const unsigned char *data, size_t len);
+enum tern_link_delivered tern_op_tagged_receive(int from, const unsigned char *head, const unsigned char *data,
+                                                size_t len);
 
 /* ---- rndv.c: the receiver's part of a message whose sender waits for a FIN ---- */
 
