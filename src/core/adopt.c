@@ -199,7 +199,7 @@ tern_status tern_core_adopt_check(const void *addr, uint64_t len)
         return tern_base_fail(TERN_ERR_ARG, "%llu bytes wrap around the end of memory", (unsigned long long)len);
     if (holds(first, bytes, __builtin_frame_address(0)))
         return tern_base_fail(TERN_ERR_ARG, "the pages contain the stack of this thread");
-    if ((st = check_threads()) < 0 || (st = check_regions(first, bytes)) < 0)
+    if ((st = check_regions(first, bytes)) < 0 || (st = check_threads()) < 0)
         return st;
     return check_maps(first, bytes);
 }

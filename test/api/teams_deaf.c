@@ -50,7 +50,7 @@ int main(void)
         RETURNS(TERN_ERR_TIMEOUT, tern_team_create(tern_team_world(), deaf, 2, 5, &team));
         tern_opt.timeout = 0;
     }
-    if (tern_rank() > 0) {
+    if (tern_rank() == 1 || tern_rank() == 2) { /* launch/jobs.sh starts four ranks */
         OK(tern_team_create(tern_team_world(), others, 2, 6, &team));
         CHECK(tern_team_size(team) == 2);
     }

@@ -57,7 +57,8 @@ static void end(const char *how, int number)
 }
 
 /* A rank whose tern_init has failed does not end by itself, so that the status of the job is that of rank 1: the
- * launcher ends it. MPICH's mpiexec sometimes ends without doing so, with any program. */
+ * launcher ends it. MPICH's mpiexec sometimes ends without doing so, with any program, even before this rank has asked
+ * for its parent. */
 static void early(int number)
 {
     pid_t launcher = getppid();
@@ -66,7 +67,7 @@ static void early(int number)
         tern_abort(number, "on purpose");
     if (tern_init() == TERN_OK)
         job_fail(__FILE__, __LINE__, "a rank of a job that was to end", "goes on");
-    while (getppid() == launcher)
+    for (int i = 0; i < 500 && getppid() == launcher; i++)
         poll(NULL, 0, 10);
 }
 
