@@ -128,13 +128,13 @@ static inline enum tern_link_delivered pass_note(int from, const unsigned char *
 }
 
 /* The handler of tagged messages; NULL: none are expected. */
-static bool (*tagger)(int from, const unsigned char *head, const unsigned char *data, size_t len);
+static enum tern_link_delivered (*tagger)(int from, const unsigned char *head, const unsigned char *data, size_t len);
 
 static inline enum tern_link_delivered pass_tagged(int from, const unsigned char *head, const unsigned char *data,
                                                    size_t len)
 {
     EXPECT(tagger != NULL);
-    return tagger(from, head, data, len) ? TERN_LINK_TAKEN : TERN_LINK_REFUSED;
+    return tagger(from, head, data, len);
 }
 
 /* The handler of RPC requests; NULL: none are expected. Any thread may call it. */

@@ -43,7 +43,7 @@ check_perf() {
 in_job() { # in_job RANKS TEST...: print the command that runs a test in a job
     local short=$SHORT
     case $2 in # these tests do not use --time
-    slow_sink | immediate | wake_lat | shared_ctx | region_grow | put_adopted) short="--quiet --csv --repeat 2" ;;
+    slow_sink | immediate | wake_lat | shared_ctx | region_grow | put_adopted | team_create) short="--quiet --csv --repeat 2" ;;
     esac
     echo "$BIN/ternrun -n $1 $PERF ${*:2} $short"
 }
