@@ -222,8 +222,10 @@ static const char *nearest(const char *name)
     return best;
 }
 
-/* Variables that ternrun sets for the ranks, for programs and scripts that do not use Tern. */
-static const char *const told[] = { "TERN_RANK", "TERN_SIZE", "TERN_LOCAL_RANK", "TERN_LOCAL_SIZE" };
+/* Variables that ternrun sets for the ranks, for programs and scripts that do not use Tern, and the options of front
+ * ends, which they read by themselves. */
+static const char *const told[] = { "TERN_RANK", "TERN_SIZE", "TERN_LOCAL_RANK", "TERN_LOCAL_SIZE",
+                                    "TERN_ARMCI_DOMAIN" };
 
 static bool is_known(const char *name)
 {
