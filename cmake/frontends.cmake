@@ -1,0 +1,71 @@
+# The front ends: libraries with interfaces that existing programs are written to. They use the public headers only.
+#
+# frontends/armci makes libtern-armci, without MPI, and for each MPI whose headers pkg-config finds, libtern-armci-MPI:
+# the layout of a group depends on MPI's types. lib/tern/drop-in contains the same libraries by the names that the link
+# lines of Global Arrays programs contain; the static ones include libtern.
+
+if(NOT TARGET tern)
+    return()
+endif()
+pkg_check_modules(TERN_OPENMPI ompi-c)
+pkg_check_modules(TERN_MPICH mpich)
+set(armci_flavours alone)
+foreach(mpi openmpi mpich)
+    string(TOUPPER ${mpi} upper)
+    if(TERN_SANITIZE OR TERN_COVERAGE) # MPI libraries are not made for sanitizers
+        continue()
+    elseif(TERN_${upper}_FOUND)
+        list(APPEND armci_flavours ${mpi})
+    else()
+        message(STATUS "Tern: lib${mpi}-dev is missing, so ARMCI for programs that use ${mpi} is left out. To install it: apt-get install lib${mpi}-dev")
+    endif()
+endforeach()
+
+set(armci_dir ${PROJECT_SOURCE_DIR}/frontends/armci)
+set(drop_in_dir ${CMAKE_LIBRARY_OUTPUT_DIRECTORY}/tern/drop-in)
+set(armci_targets)
+foreach(flavour ${armci_flavours})
+    string(TOUPPER ${flavour} upper)
+    file(GLOB sources CONFIGURE_DEPENDS ${armci_dir}/*.c ${PROJECT_SOURCE_DIR}/frontends/common/*.c)
+    if(flavour STREQUAL "alone")
+        set(suffix "")
+        list(FILTER sources EXCLUDE REGEX "_mpi\\.c$")
+        set(kind alone)
+    else()
+        set(suffix -${flavour})
+        list(FILTER sources EXCLUDE REGEX "_alone\\.c$")
+        set(kind mpi)
+    endif()
+    set(name tern-armci${suffix})
+    add_library(${name}-objects OBJECT ${sources})
+    set_target_properties(${name}-objects PROPERTIES POSITION_INDEPENDENT_CODE ON C_VISIBILITY_PRESET hidden)
+    target_include_directories(${name}-objects PRIVATE ${PROJECT_SOURCE_DIR}/frontends/common ${armci_dir}
+        ${armci_dir}/include ${armci_dir}/include/${kind} ${PROJECT_SOURCE_DIR}/include)
+    target_include_directories(${name}-objects SYSTEM PRIVATE ${TERN_${upper}_INCLUDE_DIRS})
+    target_compile_definitions(${name}-objects PRIVATE _GNU_SOURCE)
+    target_compile_options(${name}-objects PRIVATE -fno-semantic-interposition
+        -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes $<$<BOOL:${TERN_WERROR}>:-Werror>)
+
+    add_library(${name} SHARED $<TARGET_OBJECTS:${name}-objects>)
+    add_library(${name}-static STATIC $<TARGET_OBJECTS:${name}-objects>)
+    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C VERSION ${PROJECT_VERSION} SOVERSION ${soversion}
+        INSTALL_RPATH "$ORIGIN" BUILD_WITH_INSTALL_RPATH ON)
+    set_target_properties(${name}-static PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME ${name})
+    target_link_libraries(${name} PUBLIC tern PRIVATE Threads::Threads ${TERN_${upper}_LINK_LIBRARIES})
+    target_link_libraries(${name}-static PUBLIC tern_static)
+    target_link_options(${name} PRIVATE -Wl,--as-needed)
+    if(NOT TERN_SANITIZE)
+        target_link_options(${name} PRIVATE -Wl,-z,defs)
+    endif()
+    foreach(target ${name} ${name}-static)
+        target_include_directories(${target} INTERFACE ${armci_dir}/include ${armci_dir}/include/${kind})
+    endforeach()
+
+    # The drop-in. The static library contains libtern, because the link line does not name it.
+    add_library(${name}-drop-in STATIC $<TARGET_OBJECTS:${name}-objects> ${library_objects})
+    set_target_properties(${name}-drop-in PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME armci${suffix}
+        ARCHIVE_OUTPUT_DIRECTORY ${drop_in_dir})
+    file(MAKE_DIRECTORY ${drop_in_dir})
+    file(CREATE_LINK ../../lib${name}.so ${drop_in_dir}/libarmci${suffix}.so SYMBOLIC)
+    list(APPEND armci_targets ${name} ${name}-static)
+endforeach()

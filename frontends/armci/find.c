@@ -1,0 +1,106 @@
+/* find.c: which allocation an address belongs to.
+ *
+ * Each rank has a table of segments in ascending order: for near ranks by the addresses in this process, for far ranks
+ * by those in the process of the owner. A search looks at the segment that was found last, and then halves the table.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "state.h"
+
+/* The index of the first segment that ends behind an address. */
+static int first_behind(const struct tern_armci_peer *peer, uintptr_t addr)
+{
+    int low = 0, high = peer->count;
+
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+
+        if (peer->segments[middle].end > addr)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+void tern_armci_add_segment(const char *call, int proc, struct tern_armci_segment segment)
+{
+    struct tern_armci_peer *peer = &tern_armci.peers[proc];
+    int                     index = first_behind(peer, segment.begin);
+
+    if (peer->count == peer->space) {
+        int   space = peer->space > 0 ? 2 * peer->space : 16;
+        void *grown = realloc(peer->segments, (size_t)space * sizeof *peer->segments);
+
+        if (grown == NULL)
+            tern_front_die(call, "there is not enough memory for the table of %d allocations", space);
+        peer->segments = grown;
+        peer->space = space;
+    }
+    memmove(&peer->segments[index + 1], &peer->segments[index], (size_t)(peer->count - index) * sizeof *peer->segments);
+    peer->segments[index] = segment;
+    peer->count++;
+    peer->last = index;
+}
+
+void tern_armci_drop_segments(const struct tern_armci_block *block)
+{
+    for (int proc = 0; proc < tern_armci.size; proc++) {
+        struct tern_armci_peer *peer = &tern_armci.peers[proc];
+        int                     kept = 0;
+
+        for (int i = 0; i < peer->count; i++) {
+            if (peer->segments[i].block != block)
+                peer->segments[kept++] = peer->segments[i];
+        }
+        peer->count = kept;
+        peer->last = 0;
+    }
+}
+
+/* Find the segment of an address; NULL: there is none. */
+static const struct tern_armci_segment *segment_at(int proc, const void *addr)
+{
+    struct tern_armci_peer          *peer = &tern_armci.peers[proc];
+    const struct tern_armci_segment *segment = &peer->segments[peer->last];
+    uintptr_t                        at = (uintptr_t)addr;
+    int                              index;
+
+    if (TERN_LIKELY(peer->count > 0 && at >= segment->begin && at < segment->end))
+        return segment;
+    index = first_behind(peer, at);
+    if (index == peer->count || at < peer->segments[index].begin)
+        return NULL;
+    peer->last = index;
+    return &peer->segments[index];
+}
+
+bool tern_armci_look(int proc, const void *addr, struct tern_armci_place *place)
+{
+    const struct tern_armci_segment *segment = segment_at(proc, addr);
+
+    if (TERN_UNLIKELY(segment == NULL))
+        return false;
+    place->region = segment->block->region;
+    place->base = segment->begin;
+    place->offset = (uintptr_t)addr - segment->begin;
+    return true;
+}
+
+struct tern_armci_place tern_armci_find(const char *call, int proc, const void *addr)
+{
+    struct tern_armci_place place;
+
+    if (!tern_armci_look(proc, addr, &place))
+        tern_front_die(call, "the address %p belongs to no memory of rank %d that ARMCI_Malloc has allocated", addr,
+                       proc);
+    return place;
+}
+
+struct tern_armci_block *tern_armci_block_at(int proc, const void *addr)
+{
+    const struct tern_armci_segment *segment = segment_at(proc, addr);
+
+    return segment != NULL ? segment->block : NULL;
+}

@@ -1,0 +1,241 @@
+/* handle.c: how operations to far ranks end, and the handles of nonblocking operations.
+ *
+ * A blocking put or accumulate waits for its local completion, and a blocking get for its completion. A nonblocking one
+ * stores this event in the slot of its handle; without a handle, tern_quiet completes it. A handle is the number of a
+ * slot and its generation, so that a handle whose slot has been freed, or that was never initialized, is recognized.
+ * Near operations are complete when they return and need no slot. A handle that is an aggregate collects events.
+ */
+#include <stdlib.h>
+
+#include "state.h"
+
+struct slot {
+    tern_event *events;
+    int         count, space;
+    int         generation; /* even, at least 2 */
+    bool        used;
+};
+
+#define AGGREGATE 1 /* in armci_hdl_t.state, beside the generation */
+
+static struct slot *slots;
+static int          slot_count;
+static int          first_free; /* no slot below is free */
+
+/* The slot of a handle; NULL: the handle has no outstanding operation. */
+static struct slot *slot_of(const armci_hdl_t *handle)
+{
+    struct slot *slot;
+
+    if (handle->slot <= 0 || handle->slot > slot_count)
+        return NULL;
+    slot = &slots[handle->slot - 1];
+    return slot->used && slot->generation == (handle->state & ~AGGREGATE) ? slot : NULL;
+}
+
+static void free_slot(struct slot *slot)
+{
+    int index = (int)(slot - slots);
+
+    slot->used = false;
+    slot->count = 0;
+    slot->generation = slot->generation < INT32_MAX - 3 ? slot->generation + 2 : 2;
+    if (index < first_free)
+        first_free = index;
+}
+
+static struct slot *new_slot(const char *call, armci_hdl_t *handle)
+{
+    int index = first_free;
+
+    while (index < slot_count && slots[index].used)
+        index++;
+    first_free = index + 1;
+    if (index == slot_count) {
+        int          count = slot_count > 0 ? 2 * slot_count : 64;
+        struct slot *grown = realloc(slots, (size_t)count * sizeof *slots);
+
+        if (grown == NULL)
+            tern_front_die(call, "there is not enough memory for %d nonblocking operations", count);
+        slots = grown;
+        for (int i = slot_count; i < count; i++)
+            slots[i] = (struct slot){ .generation = 2 };
+        slot_count = count;
+    }
+    slots[index].used = true;
+    handle->slot = index + 1;
+    handle->state = slots[index].generation | (handle->state & AGGREGATE);
+    return &slots[index];
+}
+
+static void wait_slot(const char *call, struct slot *slot)
+{
+    tern_status status = tern_event_wait_all(slot->events, (size_t)slot->count, TERN_FOREVER);
+
+    free_slot(slot);
+    tern_front_check(status, call, "a nonblocking operation");
+}
+
+/* Add an event to a handle. A handle that is no aggregate and is used again completes its earlier operation first. */
+static void store(const char *call, armci_hdl_t *handle, tern_event event)
+{
+    struct slot *slot = slot_of(handle);
+
+    if (slot == NULL) {
+        handle->slot = 0;
+        handle->state &= AGGREGATE;
+    } else if (!(handle->state & AGGREGATE)) {
+        wait_slot(call, slot);
+    }
+    if (event.pending == NULL)
+        return; /* complete already */
+    slot = slot_of(handle);
+    if (slot == NULL)
+        slot = new_slot(call, handle);
+    if (slot->count == slot->space) {
+        int   space = slot->space > 0 ? 2 * slot->space : 4;
+        void *grown = realloc(slot->events, (size_t)space * sizeof *slot->events);
+
+        if (grown == NULL)
+            tern_front_die(call, "there is not enough memory for %d operations of a handle", space);
+        slot->events = grown;
+        slot->space = space;
+    }
+    slot->events[slot->count++] = event;
+}
+
+bool tern_armci_set_done(armci_hdl_t *handle)
+{
+    if (handle == NULL)
+        return false;
+    store("ARMCI", handle, TERN_EVENT_INIT);
+    return (handle->state & AGGREGATE) != 0;
+}
+
+static struct tern_armci_op begin(const char *call, int proc)
+{
+    tern_armci_check_rank(call, proc);
+    return (struct tern_armci_op){ .call = call, .proc = proc, .opts = TERN_OPTS(.call = call) };
+}
+
+struct tern_armci_op tern_armci_blocking(const char *call, int proc, bool get)
+{
+    struct tern_armci_op op = begin(call, proc);
+
+    op.blocking = true;
+    op.get = get;
+    return op;
+}
+
+struct tern_armci_op tern_armci_nonblocking(const char *call, int proc, bool get, armci_hdl_t *handle)
+{
+    struct tern_armci_op op = begin(call, proc);
+
+    op.handle = handle;
+    op.get = get;
+    return op;
+}
+
+const tern_opts *tern_armci_opts(struct tern_armci_op *op)
+{
+    if (!op->blocking && op->handle == NULL)
+        return &op->opts;
+    if (op->get) {
+        op->opts.event = &op->event;
+        op->opts.flags |= TERN_WANT_EVENT;
+    } else {
+        op->opts.local = &op->event;
+    }
+    return &op->opts;
+}
+
+int tern_armci_finish(struct tern_armci_op *op, tern_status status)
+{
+    tern_front_check(status, op->call, "the operation");
+    if (op->blocking)
+        tern_front_check(tern_event_wait(&op->event, TERN_FOREVER), op->call, "the operation");
+    else if (op->handle != NULL)
+        store(op->call, op->handle, op->event);
+    return 0;
+}
+
+ARMCI_EXPORT void ARMCI_INIT_HANDLE(armci_hdl_t *hdl)
+{
+    hdl->slot = hdl->state = 0;
+}
+
+ARMCI_EXPORT void ARMCI_SET_AGGREGATE_HANDLE(armci_hdl_t *handle)
+{
+    if (slot_of(handle) == NULL)
+        ARMCI_INIT_HANDLE(handle);
+    handle->state |= AGGREGATE;
+}
+
+ARMCI_EXPORT void ARMCI_UNSET_AGGREGATE_HANDLE(armci_hdl_t *handle)
+{
+    handle->state &= ~AGGREGATE;
+}
+
+ARMCI_EXPORT int PARMCI_Wait(armci_hdl_t *hdl)
+{
+    struct slot *slot;
+
+    tern_armci_check_running("ARMCI_Wait");
+    if (hdl == NULL)
+        tern_front_die("ARMCI_Wait", "the handle is NULL; ARMCI_WaitAll waits for operations without a handle");
+    slot = slot_of(hdl);
+    if (slot != NULL)
+        wait_slot("ARMCI_Wait", slot);
+    return 0;
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_Wait, PARMCI_Wait);
+
+ARMCI_EXPORT int PARMCI_Test(armci_hdl_t *hdl)
+{
+    struct slot *slot;
+    tern_status  status;
+
+    tern_armci_check_running("ARMCI_Test");
+    if (hdl == NULL)
+        tern_front_die("ARMCI_Test", "the handle is NULL");
+    slot = slot_of(hdl);
+    if (slot == NULL)
+        return 0;
+    status = tern_event_wait_all(slot->events, (size_t)slot->count, TERN_NOW);
+    if (status == TERN_PENDING)
+        return 1;
+    free_slot(slot);
+    tern_front_check(status, "ARMCI_Test", "a nonblocking operation");
+    return 0;
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_Test, PARMCI_Test);
+
+ARMCI_EXPORT int PARMCI_WaitProc(int proc)
+{
+    tern_armci_check_rank("ARMCI_WaitProc", proc);
+    if (!tern_armci.near[proc])
+        tern_front_check(tern_quiet_rank(tern_armci.far_ctx, proc), "ARMCI_WaitProc", "completing operations");
+    return 0;
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_WaitProc, PARMCI_WaitProc);
+
+ARMCI_EXPORT int PARMCI_WaitAll(void)
+{
+    tern_armci_check_running("ARMCI_WaitAll");
+    for (int i = 0; i < slot_count; i++) {
+        if (slots[i].used)
+            wait_slot("ARMCI_WaitAll", &slots[i]);
+    }
+    tern_front_check(tern_quiet(tern_armci.far_ctx), "ARMCI_WaitAll", "completing operations");
+    return 0;
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_WaitAll, PARMCI_WaitAll);
+
+void tern_armci_free_handles(void)
+{
+    for (int i = 0; i < slot_count; i++)
+        free(slots[i].events);
+    free(slots);
+    slots = NULL;
+    slot_count = first_free = 0;
+}

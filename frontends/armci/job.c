@@ -1,0 +1,222 @@
+/* job.c: start and end of the ARMCI front end, errors, and what the library knows about the job. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "state.h"
+
+struct tern_armci tern_armci;
+
+void tern_armci_bad_rank(const char *call, int proc)
+{
+    if (tern_armci.size == 0)
+        tern_front_die(call, "ARMCI is not initialized; call ARMCI_Init first");
+    tern_front_die(call, "there is no rank %d; the ranks of this job are 0 to %d", proc, tern_armci.size - 1);
+}
+
+/* Read the option TERN_ARMCI_DOMAIN. */
+static bool wants_split_nodes(const char *call)
+{
+    const char *value = getenv("TERN_ARMCI_DOMAIN");
+
+    if (value == NULL || strcmp(value, "node") == 0)
+        return false;
+    if (strcmp(value, "rank") != 0)
+        tern_front_die(call, "TERN_ARMCI_DOMAIN is \"%s\"; it must be \"node\" or \"rank\"", value);
+    return true;
+}
+
+/* Domains are nodes if they are so at all ranks. */
+static void agree_on_domains(const char *call)
+{
+    unsigned char mine = tern_armci.whole_nodes, *all = tern_front_alloc(call, (size_t)tern_armci.size, 1);
+
+    tern_front_check(tern_allgather(tern_armci.near_ctx, &mine, 1, all), call, "agreeing on domains");
+    for (int rank = 0; rank < tern_armci.size; rank++)
+        tern_armci.whole_nodes = tern_armci.whole_nodes && all[rank];
+    free(all);
+}
+
+/* Find out which ranks are near: those whose part of a region this process can load from and store to. */
+static void find_near(const char *call)
+{
+    uint64_t bytes = (uint64_t)tern_armci.size * sizeof(uint64_t);
+
+    tern_front_check(tern_region_create(tern_armci.near_ctx, bytes, NULL, &tern_armci.words), call,
+                     "allocating the counters of notifications");
+    tern_armci.near = tern_front_alloc(call, (size_t)tern_armci.size, 1);
+    tern_armci.whole_nodes = !wants_split_nodes(call);
+    for (int rank = 0; rank < tern_armci.size; rank++) {
+        tern_armci.near[rank] = tern_region_ptr(tern_armci.words, rank) != NULL;
+        if (tern_node_of(rank) == tern_node_of(tern_armci.me) && !tern_armci.near[rank])
+            tern_armci.whole_nodes = false; /* for instance because of TERN_LINKS=ofi */
+    }
+    agree_on_domains(call);
+}
+
+static void create_contexts(const char *call)
+{
+    tern_team *world = tern_team_world();
+
+    tern_front_check(tern_ctx_create(world, TERN_STRICT, &tern_armci.far_ctx), call, "creating a context");
+    tern_front_check(tern_ctx_create(world, TERN_RELAXED, &tern_armci.near_ctx), call, "creating a context");
+    tern_front_check(tern_team_dup(tern_armci.near_ctx, &tern_armci.msg_team), call, "creating a team for messages");
+    tern_front_check(tern_ctx_create(tern_armci.msg_team, TERN_RELAXED, &tern_armci.msg_ctx), call,
+                     "creating a context for messages");
+}
+
+static int start(const char *call)
+{
+    int size;
+
+    if (!tern_front_start(call))
+        return 0;
+    size = tern_size();
+    tern_armci.me = tern_rank();
+    create_contexts(call);
+    tern_armci.size = size;
+    find_near(call);
+    tern_armci.peers = tern_front_alloc(call, (size_t)size, sizeof *tern_armci.peers);
+    tern_armci.waited = tern_front_alloc(call, (size_t)size, sizeof *tern_armci.waited);
+    tern_armci_start_groups();
+    return 0;
+}
+
+ARMCI_EXPORT int PARMCI_Init(void)
+{
+    return start("ARMCI_Init");
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_Init, PARMCI_Init);
+
+ARMCI_EXPORT int PARMCI_Init_args(int *argc, char ***argv)
+{
+    (void)argc; /* ARMCI takes no arguments from the command line */
+    (void)argv;
+    return start("ARMCI_Init_args");
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_Init_args, PARMCI_Init_args);
+
+/* Check the level of threads, in MPI's numbers: up to MPI_THREAD_SERIALIZED, which is 2. */
+static bool has_level(const char *call, int requested)
+{
+    if (requested >= 0 && requested <= 2)
+        return true;
+    fprintf(stderr,
+            "tern: %s: thread level %d is not available: one thread at a time may call ARMCI (MPI_THREAD_SERIALIZED)\n",
+            call, requested);
+    return false;
+}
+
+ARMCI_EXPORT int PARMCI_Init_thread(int armci_requested)
+{
+    return has_level("ARMCI_Init_thread", armci_requested) ? start("ARMCI_Init_thread") : FAIL;
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_Init_thread, PARMCI_Init_thread);
+
+ARMCI_EXPORT int PARMCI_Init_thread_comm(int armci_requested, armci_comm_t comm)
+{
+    if (!has_level("ARMCI_Init_thread_comm", armci_requested))
+        return FAIL;
+    tern_armci_comm_check("ARMCI_Init_thread_comm", comm);
+    return start("ARMCI_Init_thread_comm");
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_Init_thread_comm, PARMCI_Init_thread_comm);
+
+ARMCI_EXPORT int PARMCI_Init_mpi_comm(armci_comm_t comm)
+{
+    tern_armci_comm_check("ARMCI_Init_mpi_comm", comm);
+    return start("ARMCI_Init_mpi_comm");
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_Init_mpi_comm, PARMCI_Init_mpi_comm);
+
+ARMCI_EXPORT int PARMCI_Initialized(void)
+{
+    return tern_armci.size > 0;
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_Initialized, PARMCI_Initialized);
+
+/* Free everything that start and the program have created. */
+static void stop(const char *call)
+{
+    tern_front_check(tern_quiet(tern_armci.far_ctx), call, "completing the outstanding operations");
+    tern_front_check(tern_barrier(tern_armci.near_ctx), call, "the barrier of all ranks");
+    tern_armci_free_handles();
+    tern_armci_drop_mutexes();
+    tern_armci_drop_blocks();
+    tern_armci_stop_groups();
+    tern_front_check(tern_region_free(tern_armci.words), call, "freeing the counters of notifications");
+    tern_front_check(tern_ctx_free(tern_armci.msg_ctx), call, "freeing the context for messages");
+    tern_front_check(tern_team_free(tern_armci.msg_team), call, "freeing the team for messages");
+    tern_front_check(tern_ctx_free(tern_armci.far_ctx), call, "freeing a context");
+    tern_front_check(tern_ctx_free(tern_armci.near_ctx), call, "freeing a context");
+    free(tern_armci.peers);
+    free(tern_armci.waited);
+    free(tern_armci.near);
+    tern_armci = (struct tern_armci){ 0 };
+}
+
+ARMCI_EXPORT int PARMCI_Finalize(void)
+{
+    if (tern_armci.size == 0)
+        tern_front_die("ARMCI_Finalize", "ARMCI is not initialized, or has been finalized");
+    if (tern_front_last())
+        stop("ARMCI_Finalize");
+    (void)tern_front_stop("ARMCI_Finalize");
+    return 0;
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_Finalize, PARMCI_Finalize);
+
+/* Release what a failing process would leave behind. Tern leaves nothing behind, however a process ends. */
+ARMCI_EXPORT void ARMCI_Cleanup(void)
+{
+    (void)fflush(stdout);
+}
+
+ARMCI_EXPORT void ARMCI_Error(const char *msg, int code)
+{
+    char text[1024];
+
+    (void)snprintf(text, sizeof text, "ARMCI_Error: %s (%d)", msg != NULL ? msg : "no message", code);
+    (void)fflush(stdout);
+    tern_abort(code, text);
+}
+
+ARMCI_EXPORT int armci_msg_me(void)
+{
+    tern_armci_check_running("armci_msg_me");
+    return tern_armci.me;
+}
+
+ARMCI_EXPORT int armci_msg_nproc(void)
+{
+    tern_armci_check_running("armci_msg_nproc");
+    return tern_armci.size;
+}
+
+ARMCI_EXPORT void armci_msg_abort(int code)
+{
+    ARMCI_Error("armci_msg_abort was called", code);
+}
+
+ARMCI_EXPORT void armci_msg_init(int *argc, char ***argv)
+{
+    (void)argc; /* messages start with ARMCI_Init */
+    (void)argv;
+    (void)start("armci_msg_init");
+}
+
+ARMCI_EXPORT void armci_msg_finalize(void)
+{
+    (void)PARMCI_Finalize();
+}
+
+ARMCI_EXPORT double armci_timer(void)
+{
+    return (double)tern_clock() * 1e-9;
+}
+
+ARMCI_EXPORT void ARMCIX_Progress(void)
+{
+    tern_armci_check_running("ARMCIX_Progress");
+    tern_front_check(tern_progress(tern_armci.far_ctx), "ARMCIX_Progress", "making progress");
+}

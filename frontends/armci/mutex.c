@@ -1,0 +1,130 @@
+/* mutex.c: mutexes, which are those of Tern. Unlocking completes the operations of the holder, so that the next holder
+ * sees them. */
+#include <stdlib.h>
+
+#include "state.h"
+
+struct armcix_mutex_hdl_s {
+    tern_mutexes *set;
+};
+
+static struct armcix_mutex_hdl_s simple; /* the set of ARMCI_Create_mutexes */
+
+static void create(const char *call, armcix_mutex_hdl_t hdl, int count, tern_ctx *ctx)
+{
+    if (count < 0)
+        tern_front_die(call, "%d mutexes; the number must not be negative", count);
+    tern_front_check(tern_mutex_create(ctx, (uint64_t)count, &hdl->set), call, "creating mutexes");
+}
+
+/* Find a set that exists. */
+static tern_mutexes *set_of(const char *call, const struct armcix_mutex_hdl_s *hdl)
+{
+    tern_armci_check_running(call);
+    if (hdl == NULL || hdl->set == NULL)
+        tern_front_die(call, "there are no mutexes; create them first");
+    return hdl->set;
+}
+
+static void lock(const char *call, armcix_mutex_hdl_t hdl, int mutex, int proc)
+{
+    tern_mutexes *set = set_of(call, hdl);
+
+    if (mutex < 0)
+        tern_front_die(call, "there is no mutex %d at rank %d", mutex, proc);
+    tern_front_check(tern_mutex_lock(tern_armci.far_ctx, set, proc, (uint64_t)mutex), call, "locking a mutex");
+}
+
+static void unlock(const char *call, armcix_mutex_hdl_t hdl, int mutex, int proc)
+{
+    tern_mutexes *set = set_of(call, hdl);
+
+    if (mutex < 0)
+        tern_front_die(call, "there is no mutex %d at rank %d", mutex, proc);
+    tern_front_check(tern_mutex_unlock(tern_armci.far_ctx, set, proc, (uint64_t)mutex), call, "unlocking a mutex");
+}
+
+ARMCI_EXPORT int PARMCI_Create_mutexes(int count)
+{
+    const char *call = "ARMCI_Create_mutexes";
+
+    tern_armci_check_running(call);
+    if (simple.set != NULL)
+        tern_front_die(call, "there are mutexes already; call ARMCI_Destroy_mutexes first");
+    create(call, &simple, count, tern_armci.near_ctx);
+    return 0;
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_Create_mutexes, PARMCI_Create_mutexes);
+
+ARMCI_EXPORT int PARMCI_Destroy_mutexes(void)
+{
+    const char *call = "ARMCI_Destroy_mutexes";
+
+    tern_front_check(tern_mutex_free(set_of(call, &simple)), call, "freeing the mutexes");
+    simple.set = NULL;
+    return 0;
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_Destroy_mutexes, PARMCI_Destroy_mutexes);
+
+ARMCI_EXPORT void PARMCI_Lock(int mutex, int proc)
+{
+    lock("ARMCI_Lock", &simple, mutex, proc);
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_Lock, PARMCI_Lock);
+
+ARMCI_EXPORT void PARMCI_Unlock(int mutex, int proc)
+{
+    unlock("ARMCI_Unlock", &simple, mutex, proc);
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_Unlock, PARMCI_Unlock);
+
+void tern_armci_drop_mutexes(void)
+{
+    if (simple.set != NULL)
+        tern_front_check(tern_mutex_free(simple.set), "ARMCI_Finalize", "freeing the mutexes");
+    simple.set = NULL;
+}
+
+ARMCI_EXPORT armcix_mutex_hdl_t ARMCIX_Create_mutexes_hdl(int count, ARMCI_Group *pgroup)
+{
+    const char              *call = "ARMCIX_Create_mutexes_hdl";
+    struct tern_armci_group *group = tern_armci_group_of(call, pgroup);
+    armcix_mutex_hdl_t       hdl = tern_front_alloc(call, 1, sizeof *hdl);
+
+    create(call, hdl, count, group->ctx);
+    return hdl;
+}
+
+ARMCI_EXPORT int ARMCIX_Destroy_mutexes_hdl(armcix_mutex_hdl_t hdl)
+{
+    const char *call = "ARMCIX_Destroy_mutexes_hdl";
+
+    tern_front_check(tern_mutex_free(set_of(call, hdl)), call, "freeing the mutexes");
+    free(hdl);
+    return 0;
+}
+
+ARMCI_EXPORT void ARMCIX_Lock_hdl(armcix_mutex_hdl_t hdl, int mutex, int proc)
+{
+    lock("ARMCIX_Lock_hdl", hdl, mutex, proc);
+}
+
+ARMCI_EXPORT int ARMCIX_Trylock_hdl(armcix_mutex_hdl_t hdl, int mutex, int proc)
+{
+    const char   *call = "ARMCIX_Trylock_hdl";
+    tern_mutexes *set = set_of(call, hdl);
+    tern_status   status;
+
+    if (mutex < 0)
+        tern_front_die(call, "there is no mutex %d at rank %d", mutex, proc);
+    status = tern_mutex_try(tern_armci.far_ctx, set, proc, (uint64_t)mutex, TERN_NOW);
+    if (status == TERN_PENDING)
+        return 1;
+    tern_front_check(status, call, "locking a mutex");
+    return 0;
+}
+
+ARMCI_EXPORT void ARMCIX_Unlock_hdl(armcix_mutex_hdl_t hdl, int mutex, int proc)
+{
+    unlock("ARMCIX_Unlock_hdl", hdl, mutex, proc);
+}

@@ -1,0 +1,179 @@
+/* state.h: what the files of the ARMCI front end share.
+ *
+ * A rank is near if this process can load from and store to its memory. ARMCI_Malloc gives the program pointers of its
+ * own address space for near ranks, so that operations on near memory are instructions on the pointer and need no
+ * table. For all other ranks, the program has the address in the address space of the owner, and the peer's table of
+ * segments finds the region.
+ *
+ * There are three contexts. Operations to far ranks use a strict one, which gives ARMCI's order of operations to one
+ * rank. Operations on near memory that need the region (accumulates) use a relaxed one, because they are complete when
+ * they return. Messages use a context on a team of their own.
+ */
+#ifndef TERN_ARMCI_STATE_H
+#define TERN_ARMCI_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <tern.h>
+
+#include "armci.h"
+#include "armcix.h"
+#include "front.h"
+
+/* What the library exports, and an ARMCI_ function as the weak name of its PARMCI_ function. */
+#define ARMCI_EXPORT __attribute__((visibility("default")))
+#define ARMCI_WEAK(name, strong) extern __typeof__(strong) name __attribute__((weak, alias(#strong)))
+
+/* A group, to which the public ARMCI_Group points by its grp_to_abs. */
+struct tern_armci_group {
+    tern_team *team;
+    tern_ctx  *ctx; /* for collective calls only */
+    int        rank, size;
+    uint64_t   next_block; /* number of the next allocation, which is equal at all members */
+    int        blocks;     /* allocations that are not freed */
+    bool       dropped;    /* ARMCI_Group_free was called while there were allocations */
+    int        tables[];   /* ranks in the job by rank in the group, then the reverse */
+};
+
+/* An allocation of ARMCI_Malloc. */
+struct tern_armci_block {
+    tern_region             *region;
+    struct tern_armci_group *group;
+    uint64_t                 number;   /* in the group */
+    bool                     has_gaps; /* some parts are empty */
+    struct tern_armci_block *next;     /* list of all allocations */
+};
+
+/* The part of an allocation at a rank, by the addresses that the program uses for it. */
+struct tern_armci_segment {
+    uintptr_t                begin, end;
+    struct tern_armci_block *block;
+};
+
+/* The memory of a rank: segments in ascending order. */
+struct tern_armci_peer {
+    struct tern_armci_segment *segments;
+    int                        count, space;
+    int                        last; /* index of the segment that was found last */
+};
+
+/* The state of the front end. */
+struct tern_armci {
+    int                      size; /* 0 while the library is not initialized: no rank is valid then */
+    int                      me;
+    unsigned char           *near; /* [size] whether the rank is near */
+    tern_ctx                *far_ctx, *near_ctx, *msg_ctx;
+    tern_team               *msg_team;
+    struct tern_armci_peer  *peers;         /* [size] */
+    struct tern_armci_block *blocks;        /* list of all allocations */
+    tern_region             *words;         /* notification counters: a word for each rank */
+    ARMCI_Group              world, chosen; /* the group of all ranks, and the default group */
+    uint64_t                *waited;        /* [size] notifications of each rank that this one has waited for */
+    bool                     whole_nodes;   /* domains are nodes; otherwise each rank is a domain */
+};
+extern struct tern_armci tern_armci __attribute__((visibility("hidden")));
+
+/* Where remote bytes are. */
+struct tern_armci_place {
+    tern_region *region;
+    uint64_t     offset;
+    uint64_t     base; /* address of the part, as the program knows it */
+};
+
+/* How an operation to a far rank ends: the options of the Tern call, and the event that is waited for or stored in the
+ * handle. */
+struct tern_armci_op {
+    const char  *call;
+    armci_hdl_t *handle;
+    int          proc;
+    bool         blocking;
+    bool         get; /* completion counts; otherwise local completion */
+    tern_event   event;
+    tern_opts    opts;
+};
+
+/* A strided transfer in the terms of ARMCI. */
+struct tern_armci_box {
+    void      *src, *dst;
+    const int *src_stride, *dst_stride, *count;
+    int        levels;
+};
+
+/* Check that a rank exists and that the library is initialized; end the job otherwise. */
+void               tern_armci_bad_rank(const char *call, int proc) __attribute__((noreturn, cold));
+static inline void tern_armci_check_rank(const char *call, int proc)
+{
+    if (TERN_UNLIKELY((unsigned)proc >= (unsigned)tern_armci.size))
+        tern_armci_bad_rank(call, proc);
+}
+
+/* Check that the library is initialized. */
+static inline void tern_armci_check_running(const char *call)
+{
+    tern_armci_check_rank(call, tern_armci.me);
+}
+
+/* Whether a rank is near. No rank is, before the library is initialized. */
+static inline bool tern_armci_is_near(int proc)
+{
+    return (unsigned)proc < (unsigned)tern_armci.size && tern_armci.near[proc];
+}
+
+/* Order copies with the stores before and after them, as ARMCI promises for operations to one rank. */
+static inline void tern_armci_release(void)
+{
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+/* Copy within this process. Words of 8 bytes are copied as a whole. */
+static inline void tern_armci_copy(void *to, const void *from, size_t bytes)
+{
+    if (bytes == 8)
+        __builtin_memcpy(to, from, 8);
+    else
+        tern_copy(to, from, bytes);
+}
+
+/* find.c: the segments of ranks. */
+void                     tern_armci_add_segment(const char *call, int proc, struct tern_armci_segment segment);
+void                     tern_armci_drop_segments(const struct tern_armci_block *block);
+bool                     tern_armci_look(int proc, const void *addr, struct tern_armci_place *place);
+struct tern_armci_place  tern_armci_find(const char *call, int proc, const void *addr);
+struct tern_armci_block *tern_armci_block_at(int proc, const void *addr);
+
+/* handle.c: how operations to far ranks end. */
+struct tern_armci_op tern_armci_blocking(const char *call, int proc, bool get);
+struct tern_armci_op tern_armci_nonblocking(const char *call, int proc, bool get, armci_hdl_t *handle);
+const tern_opts     *tern_armci_opts(struct tern_armci_op *op); /* sets the event in *op, which must then not move */
+int                  tern_armci_finish(struct tern_armci_op *op, tern_status status);
+bool                 tern_armci_set_done(armci_hdl_t *handle); /* returns whether the handle is an aggregate */
+void                 tern_armci_free_handles(void);
+
+/* acc.c: what an accumulate computes. */
+tern_acc_args tern_armci_acc_args(const char *call, int datatype, const void *scale);
+
+/* strided.c: copies of boxes within this process. */
+void tern_armci_copy_box(const struct tern_armci_box *box);
+bool tern_armci_check_box(const char *call, const struct tern_armci_box *box);
+
+/* groups.c */
+struct tern_armci_group *tern_armci_group_of(const char *call, const ARMCI_Group *group);
+void                     tern_armci_start_groups(void);
+void                     tern_armci_stop_groups(void);
+void                     tern_armci_unuse_group(const char *call, struct tern_armci_group *group);
+
+/* comm_mpi.c, comm_alone.c: the communicators of groups. */
+armci_comm_t tern_armci_comm_world(const char *call);
+armci_comm_t tern_armci_comm_of(const char *call, const int *ranks, int n);
+armci_comm_t tern_armci_comm_none(void);
+void         tern_armci_comm_free(armci_comm_t *comm);
+void         tern_armci_comm_check(const char *call, armci_comm_t comm);
+
+/* mutex.c */
+void tern_armci_drop_mutexes(void);
+
+/* malloc.c */
+void tern_armci_drop_blocks(void);
+
+#endif

@@ -1,0 +1,159 @@
+/* vector.c: put, get and accumulate of lists of segments.
+ *
+ * A list of remote addresses goes to Tern as it is, because an indexed transfer subtracts the base of the part from
+ * each entry. If the segments of a list lie in several allocations, each segment is a transfer of its own.
+ */
+#include "state.h"
+
+enum kind { PUT, GET, ACC };
+
+/* Check a descriptor. Returns whether it contains any bytes. */
+static bool check_list(const char *call, const armci_giov_t *iov)
+{
+    if (iov->bytes < 0 || iov->ptr_array_len < 0)
+        tern_front_die(call, "%d segments of %d bytes; neither number may be negative", iov->ptr_array_len, iov->bytes);
+    return iov->bytes > 0 && iov->ptr_array_len > 0;
+}
+
+/* Whether all remote segments lie in the allocation of the first one. */
+static bool in_one_block(const struct tern_armci_op *op, void *const *remote, int n)
+{
+    const struct tern_armci_block *block = tern_armci_block_at(op->proc, remote[0]);
+
+    for (int i = 1; i < n; i++) {
+        if (tern_armci_block_at(op->proc, remote[i]) != block)
+            return false;
+    }
+    return true;
+}
+
+/* Start one transfer of n segments in one allocation. */
+static tern_status transfer(struct tern_armci_op *op, enum kind kind, const armci_giov_t *iov, int first, int n)
+{
+    void                  **local = (kind == GET ? iov->dst_ptr_array : iov->src_ptr_array) + first;
+    void                  **remote = (kind == GET ? iov->src_ptr_array : iov->dst_ptr_array) + first;
+    struct tern_armci_place place = tern_armci_find(op->call, op->proc, remote[0]);
+    tern_indexed list = TERN_INDEXED(.local_count = (size_t)n, .local_len = (size_t)iov->bytes, .local = local,
+                                     .remote_count = (size_t)n, .remote_len = (size_t)iov->bytes,
+                                     .remote = (const uint64_t *)(const void *)remote, .base = place.base);
+    tern_ctx    *ctx = tern_armci.far_ctx;
+
+    if (tern_armci.near[op->proc]) /* only accumulates come here */
+        return tern_acc_indexed(tern_armci.near_ctx, place.region, op->proc, &list, op->opts.acc);
+    if (kind == PUT)
+        return tern_put_indexed_with(ctx, place.region, op->proc, &list, tern_armci_opts(op));
+    if (kind == GET)
+        return tern_get_indexed_with(ctx, place.region, op->proc, &list, tern_armci_opts(op));
+    return tern_acc_indexed_with(ctx, place.region, op->proc, &list, tern_armci_opts(op));
+}
+
+/* Finish a transfer. Near ones are complete. */
+static void finish(struct tern_armci_op *op, tern_status status)
+{
+    if (tern_armci.near[op->proc])
+        tern_front_check(status, op->call, "the operation");
+    else
+        (void)tern_armci_finish(op, status);
+}
+
+/* Copy the segments of a descriptor between this process and near memory. */
+static void copy_list(const armci_giov_t *iov)
+{
+    for (int i = 0; i < iov->ptr_array_len; i++)
+        tern_armci_copy(iov->dst_ptr_array[i], iov->src_ptr_array[i], (size_t)iov->bytes);
+}
+
+static void move_list(struct tern_armci_op *op, enum kind kind, const armci_giov_t *iov)
+{
+    void *const *remote = kind == GET ? iov->src_ptr_array : iov->dst_ptr_array;
+
+    if (tern_armci.near[op->proc] && kind != ACC) {
+        copy_list(iov);
+    } else if (in_one_block(op, remote, iov->ptr_array_len)) {
+        finish(op, transfer(op, kind, iov, 0, iov->ptr_array_len));
+    } else {
+        for (int i = 0; i < iov->ptr_array_len; i++)
+            finish(op, transfer(op, kind, iov, i, 1));
+    }
+}
+
+static void move_lists(struct tern_armci_op *op, enum kind kind, const armci_giov_t *iov, int n)
+{
+    if (n < 0 || (iov == NULL && n > 0))
+        tern_front_die(op->call, "%d descriptors at %p: the list is invalid", n, (const void *)iov);
+    tern_armci_release();
+    for (int i = 0; i < n; i++) {
+        if (check_list(op->call, &iov[i]))
+            move_list(op, kind, &iov[i]);
+    }
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
+
+/* Transfer all descriptors. The operations of one call with a handle belong together, like those of an aggregate. */
+static int move_all(struct tern_armci_op *op, enum kind kind, const armci_giov_t *iov, int n)
+{
+    bool aggregate;
+
+    if (op->handle == NULL) {
+        move_lists(op, kind, iov, n);
+        return 0;
+    }
+    aggregate = tern_armci_set_done(op->handle); /* completes what a handle that is no aggregate still has */
+    ARMCI_SET_AGGREGATE_HANDLE(op->handle);
+    move_lists(op, kind, iov, n);
+    if (!aggregate)
+        ARMCI_UNSET_AGGREGATE_HANDLE(op->handle);
+    return 0;
+}
+
+ARMCI_EXPORT int PARMCI_PutV(armci_giov_t *iov, int iov_len, int proc)
+{
+    struct tern_armci_op op = tern_armci_blocking("ARMCI_PutV", proc, false);
+
+    return move_all(&op, PUT, iov, iov_len);
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_PutV, PARMCI_PutV);
+
+ARMCI_EXPORT int PARMCI_GetV(armci_giov_t *iov, int iov_len, int proc)
+{
+    struct tern_armci_op op = tern_armci_blocking("ARMCI_GetV", proc, true);
+
+    return move_all(&op, GET, iov, iov_len);
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_GetV, PARMCI_GetV);
+
+ARMCI_EXPORT int PARMCI_AccV(int datatype, void *scale, armci_giov_t *iov, int iov_len, int proc)
+{
+    struct tern_armci_op op = tern_armci_blocking("ARMCI_AccV", proc, false);
+    tern_acc_args        args = tern_armci_acc_args(op.call, datatype, scale);
+
+    op.opts.acc = &args;
+    return move_all(&op, ACC, iov, iov_len);
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_AccV, PARMCI_AccV);
+
+ARMCI_EXPORT int PARMCI_NbPutV(armci_giov_t *iov, int iov_len, int proc, armci_hdl_t *handle)
+{
+    struct tern_armci_op op = tern_armci_nonblocking("ARMCI_NbPutV", proc, false, handle);
+
+    return move_all(&op, PUT, iov, iov_len);
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_NbPutV, PARMCI_NbPutV);
+
+ARMCI_EXPORT int PARMCI_NbGetV(armci_giov_t *iov, int iov_len, int proc, armci_hdl_t *handle)
+{
+    struct tern_armci_op op = tern_armci_nonblocking("ARMCI_NbGetV", proc, true, handle);
+
+    return move_all(&op, GET, iov, iov_len);
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_NbGetV, PARMCI_NbGetV);
+
+ARMCI_EXPORT int PARMCI_NbAccV(int datatype, void *scale, armci_giov_t *iov, int iov_len, int proc, armci_hdl_t *handle)
+{
+    struct tern_armci_op op = tern_armci_nonblocking("ARMCI_NbAccV", proc, false, handle);
+    tern_acc_args        args = tern_armci_acc_args(op.call, datatype, scale);
+
+    op.opts.acc = &args;
+    return move_all(&op, ACC, iov, iov_len);
+}
+ARMCI_EXPORT ARMCI_WEAK(ARMCI_NbAccV, PARMCI_NbAccV);

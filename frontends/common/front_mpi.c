@@ -1,0 +1,82 @@
+/* front_mpi.c: the life of MPI beside Tern.
+ *
+ * Programs that use a front end together with MPI would deadlock if MPI stood still while Tern waits: a rank that has
+ * started a long MPI_Isend and then waits in Tern has to help MPI, until the receiver has the data. Therefore an idle
+ * hook calls MPI_Iprobe on a communicator that carries no messages. Tern runs hooks on threads of the program that
+ * wait, one at a time. If MPI was initialized for one thread only (MPI_THREAD_SINGLE or MPI_THREAD_FUNNELED), the hook
+ * calls MPI only on the thread that started the front end.
+ */
+#include <mpi.h>
+#include <pthread.h>
+
+#include "front.h"
+
+static MPI_Comm  quiet_comm; /* carries no messages */
+static bool      hooked, initialized_here, one_thread;
+static pthread_t starter;
+
+static void move_mpi(void *arg)
+{
+    int found;
+
+    (void)arg;
+    if (!one_thread || pthread_equal(pthread_self(), starter))
+        (void)MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, quiet_comm, &found, MPI_STATUS_IGNORE);
+}
+
+void tern_front_mpi_begin(const char *call)
+{
+    int initialized, finalized, level;
+
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (finalized)
+        tern_front_die(call, "MPI has been finalized; call %s before MPI_Finalize", call);
+    if (!initialized) {
+        if (MPI_Init(NULL, NULL) != MPI_SUCCESS)
+            tern_front_die(call, "MPI_Init failed");
+        initialized_here = true;
+    }
+    MPI_Query_thread(&level);
+    one_thread = level < MPI_THREAD_SERIALIZED;
+    starter = pthread_self();
+    if (MPI_Comm_dup(MPI_COMM_WORLD, &quiet_comm) != MPI_SUCCESS)
+        tern_front_die(call, "MPI_Comm_dup failed");
+    tern_front_check(tern_on_idle(move_mpi, NULL), call, "adding an idle hook");
+    hooked = true;
+}
+
+void tern_front_mpi_joined(const char *call)
+{
+    int rank, size;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (rank != tern_rank() || size != tern_size())
+        tern_front_die(call,
+                       "this process is rank %d of %d in MPI and rank %d of %d in Tern; start the program with the "
+                       "launcher of the MPI that it is linked with (docs/launchers.md)",
+                       rank, size, tern_rank(), tern_size());
+}
+
+void tern_front_mpi_end(const char *call)
+{
+    int finalized;
+
+    if (hooked)
+        tern_front_check(tern_on_idle_remove(move_mpi, NULL), call, "removing the idle hook");
+    hooked = false;
+    MPI_Finalized(&finalized);
+    if (finalized)
+        return;
+    MPI_Comm_free(&quiet_comm);
+}
+
+void tern_front_mpi_leave(void)
+{
+    int finalized;
+
+    MPI_Finalized(&finalized);
+    if (initialized_here && !finalized)
+        MPI_Finalize();
+}

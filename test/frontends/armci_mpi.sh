@@ -1,0 +1,27 @@
+# armci_mpi.sh: the tests of the ARMCI front end, built for Open MPI and for MPICH, under their launchers: through
+# shared memory, over the network, under chaos, and with a domain for each rank. ARMCI_ALL runs all numbers of ranks.
+#
+# builds: release debug
+# timeout: 400
+# long: ARMCI_ALL=1
+. "$(dirname "$0")/lib_mpi.sh"
+LIMIT=120
+any=
+
+for launcher in $LAUNCHERS; do
+    for test in transfer atomic group; do
+        program=$PROG/armci_$test-$launcher
+        [ -x "$program" ] || continue
+        any=yes
+        for ranks in ${ARMCI_ALL:+1 2 4 8} 3; do
+            runs "$test" "$launcher" "$ranks" "$program" A=1
+            runs "$test over the network" "$launcher" "$ranks" "$program" TERN_LINKS=ofi
+            [ -z "${ARMCI_ALL:-}" ] || runs "$test, chaos" "$launcher" "$ranks" "$program" TERN_CHAOS=seed=5
+        done
+    done
+    [ ! -x "$PROG/armci_group-$launcher" ] ||
+        runs "a domain for each rank" "$launcher" 4 "$PROG/armci_group-$launcher" TERN_ARMCI_DOMAIN=rank
+    check_clean "$launcher"
+done
+[ -n "$any" ] || skip "no MPI is installed"
+finish

@@ -1,0 +1,39 @@
+# ga.sh: Global Arrays programs print the same with Debian's ARMCI and with Tern's. Debian's ARMCI on Open MPI is the
+# reference for both MPIs: on MPICH, with 3 ranks, it copies a patch wrongly, which the program reports.
+#
+# builds: release debug
+# timeout: 400
+# long: GA_ALL=1
+. "$(dirname "$0")/lib_mpi.sh"
+LIMIT=120
+any=
+
+same_as_reference() { diff "$WORK/reference" "$WORK/out" >&2; }
+
+# compare NAME LAUNCHER RANKS PROGRAM [VARIABLE=VALUE...]: the program prints what the reference has printed.
+compare() {
+    local name=$1 launcher=$2 ranks=$3 program=$4
+    shift 4
+    launch "$launcher" "$ranks" env "$@" "$program"
+    check "$name, $launcher, $ranks ranks" all_of 'status_is 0' same_as_reference
+}
+
+for test in ga_programs ga_fortran; do
+    [ -x "$PROG/$test-debian-openmpi" ] || continue
+    any=yes
+    for ranks in ${GA_ALL:+1 2 4 8} 3; do
+        launch openmpi "$ranks" "$PROG/$test-debian-openmpi"
+        check "$test with Debian's ARMCI, $ranks ranks" status_is 0
+        cp "$WORK/out" "$WORK/reference"
+        for launcher in $LAUNCHERS; do
+            [ -x "$PROG/$test-tern-$launcher" ] || continue
+            compare "$test" "$launcher" "$ranks" "$PROG/$test-tern-$launcher" A=1
+            compare "$test, a domain for each rank" "$launcher" "$ranks" "$PROG/$test-tern-$launcher" TERN_ARMCI_DOMAIN=rank
+            compare "$test over the network" "$launcher" "$ranks" "$PROG/$test-tern-$launcher" TERN_LINKS=ofi
+            [ -z "${GA_ALL:-}" ] ||
+                compare "$test, chaos" "$launcher" "$ranks" "$PROG/$test-tern-$launcher" TERN_CHAOS=seed=3
+        done
+    done
+done
+[ -n "$any" ] || skip "Global Arrays (libglobalarrays-dev) or Open MPI is not installed"
+finish
