@@ -1,0 +1,44 @@
+/* ga_bench.c: measures Global Arrays: a matrix multiplication, and a task loop that a counter drives. bench-armci
+ * builds it with Debian's ARMCI and with Tern's. Each line is a name and nanoseconds per operation. */
+#include <ga.h>
+#include <macdecls.h>
+#include <mpi.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    enum { SIDE = 400, TIMES = 5, TASKS = 20000 };
+    int             dims[2] = { SIDE, SIDE }, one = 1, zero = 0, a, b, c, counter;
+    double          value = 0.5, begin;
+    volatile double work = 0;
+
+    MPI_Init(&argc, &argv);
+    GA_Initialize();
+    MA_init(C_DBL, 4000000, 4000000);
+    a = NGA_Create(C_DBL, 2, dims, "a", NULL);
+    b = GA_Duplicate(a, "b");
+    c = GA_Duplicate(a, "c");
+    counter = NGA_Create(C_LONG, 1, &one, "counter", NULL);
+    GA_Fill(a, &value);
+    GA_Fill(b, &value);
+    GA_Zero(counter);
+    GA_Sync();
+    begin = MPI_Wtime();
+    for (int i = 0; i < TIMES; i++)
+        GA_Dgemm('n', 'n', SIDE, SIDE, SIDE, 1.0, a, b, 0.0, c);
+    GA_Sync();
+    if (GA_Nodeid() == 0)
+        printf("ga_dgemm %.0f\n", (MPI_Wtime() - begin) / TIMES * 1e9);
+    GA_Sync();
+    begin = MPI_Wtime();
+    while (NGA_Read_inc(counter, &zero, 1) < TASKS) {
+        for (int i = 0; i < 300; i++)
+            work = work + i;
+    }
+    GA_Sync();
+    if (GA_Nodeid() == 0)
+        printf("ga_tasks %.2f\n", (MPI_Wtime() - begin) / TASKS * 1e9);
+    GA_Terminate();
+    MPI_Finalize();
+    return 0;
+}
