@@ -41,6 +41,9 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/shape/transpose.c ${PRO
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/atomic/acc_kernels.c PROPERTIES
     COMPILE_OPTIONS "-ffp-contract=off;$<$<CONFIG:Release>:-O3;-funroll-loops>")
 
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/op/coll/kernels.c PROPERTIES
+    COMPILE_OPTIONS "-ffp-contract=off;$<$<CONFIG:Release>:-O3>")
+
 # The fields of a request are written one at a time and read soon after. A vector load of two fields would prevent store
 # forwarding: both stores would have to reach the cache first, behind all stores to queues that other cores poll.
 file(GLOB tagged_sources ${PROJECT_SOURCE_DIR}/src/op/tagged/*.c)

@@ -22,6 +22,7 @@
 #include <tern/acc.h>
 #include <tern/mutex.h>
 #include <tern/sync.h>
+#include <tern/coll.h>
 #include <tern/wait.h>
 #include <tern/am.h>
 #include <tern/am_client.h>

@@ -18,7 +18,7 @@
 BEGIN {
     MOST_NAME = 70
     MOST_PARAMETERS = 7
-    MOST_FUNCTIONS = 230
+    MOST_FUNCTIONS = 300
     type_of["ctx"] = "tern_ctx *ctx"; type_of["domain"] = "tern_atomic_domain *domain"
     type_of["region"] = "tern_region *region"; type_of["rank"] = "int rank"; type_of["offset"] = "uint64_t offset"
     type_of["value"] = "TYPE value"; type_of["desired"] = "TYPE desired"; type_of["result"] = "TYPE *result"

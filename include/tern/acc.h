@@ -75,7 +75,18 @@ TERN_BEGIN_DECLS
  *   TERN_REPLACE                     b, for all types
  */
 #define TERN_REDUCTION_AS_ENUM(name, number, text) name = (number),
-typedef enum tern_reduction { TERN_REDUCTION_LIST(TERN_REDUCTION_AS_ENUM) TERN_REDUCTIONS } tern_reduction;
+typedef enum tern_reduction {
+    TERN_REDUCTION_LIST(TERN_REDUCTION_AS_ENUM) TERN_REDUCTIONS, /* number of reductions of accumulates */
+    /* Only collective reductions have the following ones: see coll.h. */
+    TERN_LAND = 64,
+    TERN_LOR = 65,
+    TERN_LXOR = 66,
+    TERN_ABSMIN = 67,
+    TERN_ABSMAX = 68,
+    TERN_MINLOC = 69,
+    TERN_MAXLOC = 70,
+    TERN_USER = 71
+} tern_reduction;
 #undef TERN_REDUCTION_AS_ENUM
 
 /* What an accumulate computes. Create it with TERN_ACC_ARGS or TERN_ACC_ARGS_INIT, which set size. */

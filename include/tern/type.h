@@ -1,4 +1,4 @@
-/* type.h: the types of elements on which atomic operations and accumulates compute. */
+/* type.h: the types of elements on which atomic operations, accumulates and collective reductions compute. */
 #ifndef TERN_TYPE_H
 #define TERN_TYPE_H
 
@@ -22,9 +22,13 @@ TERN_BEGIN_DECLS
     X(TERN_INT16, int16_t, 2, "int16")                      \
     X(TERN_UINT16, uint16_t, 2, "uint16")
 
-/* The type of an element. A complex number consists of its real part followed by its imaginary part. */
+/* The type of an element. A complex number consists of its real part followed by its imaginary part. Only collective
+ * reductions (coll.h) have the types from TERN_LONG_DOUBLE on. */
 #define TERN_TYPE_AS_ENUM(name, type, bytes, text) name,
-typedef enum tern_type { TERN_TYPE_LIST(TERN_TYPE_AS_ENUM) TERN_TYPES } tern_type;
+typedef enum tern_type {
+    TERN_TYPE_LIST(TERN_TYPE_AS_ENUM) TERN_TYPES, /* number of types of atomic operations and accumulates */
+    TERN_LONG_DOUBLE = 64
+} tern_type;
 #undef TERN_TYPE_AS_ENUM
 
 TERN_END_DECLS

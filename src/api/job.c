@@ -13,6 +13,7 @@
 #include "core/idle_hook.h"
 #include "core/job.h"
 #include "core/message.h"
+#include "op/coll/helper.h"
 #include "op/am/client.h"
 #include "op/trigger/helper.h"
 #include "op/notify/notify.h"
@@ -66,7 +67,7 @@ tern_status tern_init(void)
 
 static tern_status leave(void)
 {
-    tern_status st, left;
+    tern_status st, left, colls = tern_op_coll_leave();
 
     tern_op_helper_stop();
     tern_op_notify_leave();
@@ -75,6 +76,8 @@ static tern_status leave(void)
     tern_op_notify_close();
     tern_op_tagged_close();
     tern_op_am_clients_close();
+    if (st == TERN_OK)
+        st = colls;
     return st < 0 ? st : left;
 }
 

@@ -221,7 +221,7 @@ tern_status tern_team_free(tern_team *team)
         tern_core_team_release(team);
         return st;
     }
-    while (tern_op_tagged_forget_scope(id) > 0)
+    while (tern_op_tagged_forget_scope(id) + tern_op_tagged_forget_scope(tern_op_coll_scope(id)) > 0)
         tern_core_message_drain(); /* messages of the team may have waited for space */
     return TERN_OK;
 }

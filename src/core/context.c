@@ -239,6 +239,12 @@ void tern_core_ctx_close(struct tern_ctx *ctx)
         handle_close(handle);
 }
 
+/* Return whether collective operations of the context have started and have not ended. */
+static bool has_colls(const struct tern_ctx *ctx)
+{
+    return atomic_load_explicit(&ctx->colls, memory_order_acquire) > 0; /* pairs with the end of an operation */
+}
+
 void tern_core_ctx_attend(struct tern_ctx *ctx)
 {
     if (ctx->inner)
@@ -248,6 +254,11 @@ void tern_core_ctx_attend(struct tern_ctx *ctx)
     else
         /* acquire: deaths. Pairs with tern_core_job_mark_dead(). */
         (void)atomic_exchange_explicit(&ctx->attention, false, memory_order_acquire);
+    if (has_colls(ctx)) {
+        tern_op_coll_advance(ctx);
+        if (has_colls(ctx))
+            atomic_store_explicit(&ctx->attention, true, memory_order_relaxed); /* this thread reads it */
+    }
     if (atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0 && tern_op_notify_find_hopeless(ctx))
         atomic_store_explicit(&ctx->attention, true, memory_order_relaxed); /* this thread reads it */
 }
@@ -315,6 +326,8 @@ struct drain {
 
 static tern_status tagged_retire(struct tern_ctx *ctx)
 {
+    if (has_colls(ctx))
+        return TERN_PENDING;
     return ctx->tagged ? tern_op_tagged_retire(ctx) : TERN_OK;
 }
 
@@ -341,8 +354,10 @@ static void drain_describe(void *arg, char *text, size_t size)
         tern_core_op_describe(TERN_LIST_ITEM(drain->ctx->outstanding.prev, struct tern_op, node), op, sizeof(op));
     else if (tern_core_ctx_has_outstanding(drain->ctx))
         tern_op_engine_describe(drain->ctx, op, sizeof(op));
-    else if ((tagged = drain->retires && drain->ctx->tagged && !drain->ctx->inline_unflushed))
+    else if ((tagged = drain->retires && drain->ctx->tagged && !drain->ctx->inline_unflushed && !has_colls(drain->ctx)))
         tern_op_tagged_describe(drain->ctx, op, sizeof(op));
+    else if (drain->retires && has_colls(drain->ctx))
+        snprintf(op, sizeof(op), "collective operation that other ranks have not completed");
     snprintf(text, size, "%s waits %s%s", drain->what, tagged ? "" : "for a ", op);
 }
 

@@ -52,6 +52,9 @@ void        tern_op_tagged_release(struct tern_ctx *ctx);
 void        tern_op_tagged_forget_requests(struct tern_ctx *ctx);
 void        tern_op_tagged_disable(struct tern_ctx *ctx);
 
+/* Make progress on the collective operations of the context's team (op/coll/station.c). */
+void tern_op_coll_advance(struct tern_ctx *ctx);
+
 /* The context is closed: free its notification requests (op/notify/notify.c). */
 void tern_op_notify_release(const struct tern_ctx *ctx);
 
@@ -112,7 +115,9 @@ struct tern_ctx {
     char                 failed_op[120];
     struct tern_tagged  *tagged;   /* op/tagged/request.h; NULL: none */
     void                *requests; /* requests of a closed context, which stay readable: op/tagged/tagged.c */
-    /* The tagged layer asks for its advance, or a rank has died. Any thread sets it. */
+    _Atomic uint32_t     colls;    /* collective operations of the context that have started and have not ended */
+    /* The tagged layer asks for its advance, collective operations are outstanding, or a rank has died. Any thread sets
+     * it. */
     _Atomic bool         attention;
     struct tern_list     node; /* on the job's list */
     /* Debug builds: the thread that is in a call on the context (0: none), the name of the call, and its nesting. */

@@ -336,7 +336,7 @@ tern_status tern_core_job_open(const struct tern_link_up *up)
         return st;
     tern_boot_poll_idle = tern_core_idle_hooks_poll;
     if ((st = tern_base_options_load(environ)) < 0 || (st = tern_core_test_hooks_apply(tern_opt.test)) < 0 ||
-        (st = tern_boot_join(&tern_job.boot)) < 0)
+        (st = tern_op_coll_options(tern_opt.coll)) < 0 || (st = tern_boot_join(&tern_job.boot)) < 0)
         return st;
     tern_boot_exit_open(&tern_job.boot);
     tern_job.up = up;

@@ -161,6 +161,7 @@ bool tern_core_team_has_sent(const struct tern_team *team, int source, unsigned 
 
 void tern_core_team_close(struct tern_team *team)
 {
+    tern_op_coll_close(team);
     if (team->group)
         team->group->ops->close(team->group);
     free(team->scratch);

@@ -42,7 +42,17 @@ struct tern_team {
     /* Number of barriers that this rank has entered, in collective calls of any kind. */
     uint32_t                meetings;
     bool                    broken; /* a collective call failed half way: no further ones are possible */
+    struct tern_station    *coll;   /* op/coll/coll.h; NULL: none */
 };
+
+/* What collective operations (op/coll/station.c) do for a team that is closed. */
+void     tern_op_coll_close(struct tern_team *team);
+/* Return the scope of the messages of its collective operations. */
+uint32_t tern_op_coll_scope(uint32_t id);
+
+/* Read the option TERN_COLL (op/coll/select.c). Returns TERN_ERR_ARG, with a detail that lists what is valid, if it is
+ * not valid. */
+tern_status tern_op_coll_options(const char *text);
 
 static inline int tern_core_team_world(const struct tern_team *team, int rank)
 {

@@ -15,6 +15,8 @@
 struct tern_link;
 struct tern_group_ops;
 
+#define TERN_LINK_BOARD 16896u /* bytes of a member's part of the board */
+
 /* The members of a team. The struct of an implementation begins with this one. */
 struct tern_link_group {
     const struct tern_group_ops *ops;
@@ -83,6 +85,10 @@ struct tern_group_ops {
     /* Return what the member is doing, for reports. IN_CALL: *what is the number of the call (tern_link_group.call of
      * the member), as the member has published it. IN_DEPARTURE: *what is the object. */
     enum tern_member_doing (*doing)(const struct tern_link_group *group, uint32_t member, uint64_t *what);
+    /* Return memory that all members share, with TERN_LINK_BOARD bytes for each, zeroed at first, for short collective
+     * calls (op/coll/board.h); NULL: none. The memory stays mapped until the group is closed. The function itself may be
+     * NULL. */
+    void *(*board)(struct tern_link_group *group);
 };
 
 /* For groups whose members publish their state in slots that all members see. Return whether a counter of a slot has

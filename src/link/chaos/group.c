@@ -1,6 +1,6 @@
 /* group.c: barriers. A rank arrives immediately, but it learns late that all members have arrived. So the ranks
  * leave a barrier one after the other, as on a busy machine. A group of the wrapped link gets a table of its own, in
- * which three functions are replaced. */
+ * which some functions are replaced. */
 #include <stdlib.h>
 
 #include "link/chaos/chaos.h"
@@ -67,6 +67,7 @@ tern_status tern_chaos_group_open(struct tern_link *behind, const struct tern_li
     chaos->ops.close = chaos_close;
     chaos->ops.arrive = chaos_arrive;
     chaos->ops.arrived = chaos_arrived;
+    chaos->ops.board = NULL; /* collective calls send messages, which chaos delays */
     chaos->link = link;
     tern_chaos_stream(link, &chaos->stream, CHAOS_GROUP,
                       atomic_fetch_add_explicit(&link->groups, 1, memory_order_relaxed)); /* a unique number */

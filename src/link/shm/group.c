@@ -34,7 +34,8 @@ struct shm_group {
     struct shm_link         *shm;
     struct shm_barrier_slot *hall;     /* [size] */
     _Atomic uint32_t        *left;     /* number of members that have closed the group; NULL: the world, or the node */
-    uint64_t                 bytes;    /* of the memory that the members share */
+    uint64_t                 bytes;    /* of the memory that the members share, without the boards */
+    void                    *boards;   /* mapped at their first use; NULL: not mapped */
     bool                     by_seats; /* poll the slots of all members instead of dissemination */
     uint32_t                 rounds;
     uint32_t                 barrier; /* number of the last barrier entered */
@@ -44,10 +45,21 @@ struct shm_group {
     uint32_t                 seen;    /* number of members, from the first, known to have arrived */
 };
 
-/* The memory of a team: the slots of the members, then the number of members that have left. */
-static uint64_t shm_group_space(uint32_t size)
+/* The memory of a team: the slots of the members and the number of members that have left, then the boards, which are
+ * mapped when the team makes its first short collective call. */
+static uint64_t hall_bytes(uint32_t size)
 {
     return tern_base_round_up(size * sizeof(struct shm_barrier_slot) + sizeof(struct tern_robust_lock), 4096);
+}
+
+static uint64_t board_bytes(uint32_t size)
+{
+    return tern_base_round_up(size * (uint64_t)TERN_LINK_BOARD, 4096);
+}
+
+static uint64_t shm_group_space(uint32_t size)
+{
+    return hall_bytes(size) + board_bytes(size);
 }
 
 /* Map the memory that a member has allocated, according to a message of that member. */
@@ -56,9 +68,9 @@ static tern_status map_hall(struct shm_group *group)
     struct stat about;
     void       *at;
 
-    group->bytes = shm_group_space(group->base.size);
+    group->bytes = hall_bytes(group->base.size);
     if (fstat(group->shm->boot->arena, &about) != 0 || group->base.space < TERN_ARENA_CONTROL ||
-        !tern_base_covers((uint64_t)about.st_size, group->base.space, group->bytes))
+        !tern_base_covers((uint64_t)about.st_size, group->base.space, shm_group_space(group->base.size)))
         return tern_base_fail(
             TERN_ERR_LINK,
             "link shm: the memory of a team at offset %llu is outside of the arena, or not a region of it",
@@ -115,9 +127,11 @@ static void shm_group_close(struct tern_link_group *base)
         bool last = atomic_fetch_add_explicit(group->left, 1, memory_order_acq_rel) + 1 == base->size;
 
         munmap(group->hall, group->bytes);
+        if (group->boards)
+            munmap(group->boards, board_bytes(base->size));
         if (last)
-            tern_boot_space_give(
-                &(struct tern_space){ .file = group->shm->boot->arena, .offset = base->space, .bytes = group->bytes });
+            tern_boot_space_give(&(struct tern_space){
+                .file = group->shm->boot->arena, .offset = base->space, .bytes = shm_group_space(base->size) });
     }
     free(group);
 }
@@ -314,6 +328,21 @@ static enum tern_member_doing shm_doing(const struct tern_link_group *base, uint
     return TERN_MEMBER_IN_CALL;
 }
 
+static void *shm_board(struct tern_link_group *base)
+{
+    struct shm_group *group = (struct shm_group *)base;
+    void             *at;
+
+    if (!group->left)
+        return group->hall + group->shm->locals;
+    if (!group->boards) {
+        at = mmap(NULL, board_bytes(base->size), PROT_READ | PROT_WRITE, MAP_SHARED, group->shm->boot->arena,
+                  (off_t)(base->space + group->bytes));
+        group->boards = at != MAP_FAILED ? at : NULL;
+    }
+    return group->boards;
+}
+
 const struct tern_group_ops tern_shm_group = {
     .open = shm_group_open,
     .close = shm_group_close,
@@ -329,4 +358,5 @@ const struct tern_group_ops tern_shm_group = {
     .contribute = shm_contribute,
     .contribution = shm_contribution,
     .doing = shm_doing,
+    .board = shm_board,
 };

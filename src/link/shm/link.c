@@ -16,7 +16,7 @@ static uint64_t control_offset(const struct tern_segment *segment)
 
 size_t tern_shm_barrier_block_offset(int locals, uint32_t id)
 {
-    return (size_t)locals * sizeof(struct shm_bounce_ctl) + id * (size_t)locals * sizeof(struct shm_barrier_slot);
+    return (size_t)locals * (sizeof(struct shm_bounce_ctl) + id * (sizeof(struct shm_barrier_slot) + TERN_LINK_BOARD));
 }
 
 /* Reserve the control memory, unless another rank has done so: the kernel checks every page of memory that is reserved

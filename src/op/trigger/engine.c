@@ -101,6 +101,14 @@ static void count(struct tern_counter *counter, const struct tern_trigger *trigg
         count_failure(counter, status);
 }
 
+void tern_op_engine_count(struct tern_counter *counter, tern_status status)
+{
+    if (status == TERN_OK)
+        status = tern_op_engine_add(counter, 1);
+    if (status < 0)
+        count_failure(counter, status);
+}
+
 /* Complete an operation that was started. */
 static void finish(struct tern_trigger *trigger, tern_status status)
 {

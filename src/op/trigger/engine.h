@@ -88,6 +88,11 @@ tern_status tern_op_counter_add(struct tern_counter *counter, uint64_t value);
 size_t      tern_op_counter_cancel(struct tern_counter *counter);
 tern_status tern_op_counter_error(struct tern_counter *counter); /* of the first failure; TERN_OK: no failure */
 
+/* An operation that is not of the engine will update the counter when it ends, and has ended. The caller does not hold
+ * the lock. */
+void tern_op_counter_use(struct tern_counter *counter);
+void tern_op_counter_used(struct tern_counter *counter, tern_status status);
+
 static inline uint64_t tern_op_counter_value(const struct tern_counter *counter)
 {
     /* acquire: the effects of the counted operations. Pairs with the release in tern_op_engine_add(). */
@@ -118,6 +123,9 @@ tern_status tern_op_engine_add(struct tern_counter *counter, uint64_t value);
 tern_status tern_op_engine_cancel(tern_event *event);
 
 /* ---- within the engine; the caller holds the lock ---- */
+
+/* Add 1 to the counter, or count a failure. */
+void tern_op_engine_count(struct tern_counter *counter, tern_status status);
 
 tern_status tern_op_engine_open(struct tern_ctx *owner);
 

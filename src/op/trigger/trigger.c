@@ -150,6 +150,23 @@ tern_status tern_op_counter_add(struct tern_counter *counter, uint64_t value)
     return st;
 }
 
+void tern_op_counter_use(struct tern_counter *counter)
+{
+    pthread_mutex_lock(&counter->engine->lock);
+    counter->users++;
+    pthread_mutex_unlock(&counter->engine->lock);
+}
+
+void tern_op_counter_used(struct tern_counter *counter, tern_status status)
+{
+    struct tern_engine *engine = counter->engine;
+
+    pthread_mutex_lock(&engine->lock);
+    counter->users--;
+    tern_op_engine_count(counter, status);
+    wake_all(engine);
+}
+
 size_t tern_op_counter_cancel(struct tern_counter *counter)
 {
     struct tern_engine *engine = counter->engine;

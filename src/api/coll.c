@@ -1,0 +1,406 @@
+/* coll.c: the public calls of tern/coll.h: checks, and what a call means for the algorithms (op/coll/coll.h). */
+#include <tern/coll.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/check.h"
+#include "api/coll.h"
+#include "api/use.h"
+#include "op/coll/coll.h"
+
+/* ---- common checks ---- */
+
+/* Begin a call: the context can be used, and the root, if the call has one, is in its team. */
+static tern_status begin(tern_ctx *ctx, const struct tern_coll_args *args, bool rooted)
+{
+    if (!ctx || ctx->gone)
+        return tern_core_ctx_check(ctx, args->what);
+    if (rooted && (args->root < 0 || args->root >= ctx->team->size))
+        return tern_base_fail(TERN_ERR_RANGE, "%s: root %d is not a rank of the team, which has %d", args->what,
+                              args->root, ctx->team->size);
+    return TERN_OK;
+}
+
+/* Compute n * each, the size of an array. */
+static tern_status multiply(size_t n, size_t each, const char *what, size_t *bytes)
+{
+    if (__builtin_mul_overflow(n, each, bytes) || *bytes > PTRDIFF_MAX)
+        return tern_base_fail(TERN_ERR_RANGE, "%s: %zu times %zu bytes are more than the address space holds", what, n,
+                              each);
+    return TERN_OK;
+}
+
+static tern_status need(const void *pointer, size_t bytes, const char *name, const char *what)
+{
+    if (!pointer && bytes > 0)
+        return tern_base_fail(TERN_ERR_ARG, "%s: %s is NULL, but there are %zu bytes", what, name, bytes);
+    return TERN_OK;
+}
+
+/* Check that two arrays do not overlap, unless they are the same or permitted is where the second may begin. */
+static tern_status apart(const void *a, size_t a_bytes, const void *b, size_t b_bytes, const void *permitted,
+                         const char *what)
+{
+    uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+
+    if (a_bytes == 0 || b_bytes == 0 || x + a_bytes <= y || y + b_bytes <= x || (permitted && b == permitted))
+        return TERN_OK;
+    return tern_base_fail(TERN_ERR_ARG,
+                          "%s: the source and the result overlap; they must be apart, or in place as the call permits",
+                          what);
+}
+
+static uint64_t mix(uint64_t digest, uint64_t value)
+{
+    digest = (digest ^ value) * 0x9e3779b97f4a7c15ull;
+    return digest ^ digest >> 29;
+}
+
+/* Read how elements are combined. */
+static tern_status read_how(const tern_reduce_args *in, struct tern_coll_args *args)
+{
+    struct tern_coll_how *how = &args->how;
+    tern_reduce_args      copy;
+    bool                  user;
+
+    if (!in)
+        return tern_api_null(args->what, "args");
+    if (!(in = TERN_API_SIZED(tern_reduce_args, in, &copy, args->what)))
+        return TERN_ERR_ARG;
+    user = in->op == TERN_USER;
+    if (in->flags & ~(TERN_REPRODUCIBLE | TERN_COMMUTATIVE))
+        return tern_base_fail(TERN_ERR_ARG, "%s: args->flags has unknown flags 0x%x", args->what,
+                              in->flags & ~(TERN_REPRODUCIBLE | TERN_COMMUTATIVE));
+    if (user != (in->fn != NULL) || user != (in->elem > 0) || (!user && in->flags & TERN_COMMUTATIVE))
+        return tern_base_fail(TERN_ERR_ARG,
+                              "%s: args->fn, args->elem and TERN_COMMUTATIVE belong to TERN_USER, which "
+                              "needs the first two",
+                              args->what);
+    *how = (struct tern_coll_how){ .fn = in->fn,
+                                   .user = in->user,
+                                   .type = user ? 0 : (uint32_t)in->type,
+                                   .op = (uint32_t)in->op,
+                                   .commutes = !user || in->flags & TERN_COMMUTATIVE,
+                                   .fold = in->flags & TERN_REPRODUCIBLE };
+    how->elem = user ? in->elem : tern_op_coll_elem((unsigned)in->op, (unsigned)in->type);
+    if (!user && !(how->kernel = tern_op_coll_kernel((unsigned)in->op, (unsigned)in->type)))
+        return tern_base_fail(TERN_ERR_ARG, "%s: type %u does not have reduction %u (see tern/coll.h)", args->what,
+                              (unsigned)in->type, (unsigned)in->op);
+    args->digest = mix(mix(mix(args->digest, how->type), how->op), how->elem << 8 | in->flags);
+    return TERN_OK;
+}
+
+/* The program's blocks of an array, with offsets. */
+struct blocks {
+    struct tern_coll_blocks of;
+    size_t                 *offset; /* computed here; NULL: the program's */
+    size_t                  bytes;  /* the end of the last block */
+    size_t                  sum;
+};
+
+static tern_status read_blocks(const tern_ctx *ctx, const tern_blocks *in, const char *what, struct blocks *out)
+{
+    tern_blocks copy;
+    int         size = ctx->team->size;
+
+    *out = (struct blocks){ .bytes = 0 };
+    if (!in)
+        return tern_api_null(what, "blocks");
+    if (!(in = TERN_API_SIZED(tern_blocks, in, &copy, what)))
+        return TERN_ERR_ARG;
+    if (!in->len)
+        return tern_base_fail(TERN_ERR_ARG, "%s: the lengths of the blocks are NULL", what);
+    if (!in->offset && !(out->offset = calloc((size_t)size, sizeof(size_t))))
+        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for %d offsets", what, size);
+    out->of = (struct tern_coll_blocks){ .len = in->len, .offset = in->offset ? in->offset : out->offset };
+    for (int i = 0; i < size; i++) {
+        size_t end;
+
+        if (out->offset)
+            out->offset[i] = out->sum;
+        if (__builtin_add_overflow(out->of.offset[i], in->len[i], &end) || end > PTRDIFF_MAX ||
+            __builtin_add_overflow(out->sum, in->len[i], &out->sum)) {
+            free(out->offset);
+            return tern_base_fail(TERN_ERR_RANGE,
+                                  "%s: block %d of %zu bytes at offset %zu ends beyond the address space", what, i,
+                                  in->len[i], out->of.offset[i]);
+        }
+        out->bytes = in->len[i] > 0 && end > out->bytes ? end : out->bytes;
+    }
+    return TERN_OK;
+}
+
+/* ---- making the call ---- */
+
+static tern_status refuse(const char *what, const char *why)
+{
+    return tern_base_fail(TERN_ERR_ARG, "%s: %s", what, why);
+}
+
+static tern_status go(tern_ctx *ctx, struct tern_coll_args *args, const struct form *form)
+{
+    TERN_API_USE use = tern_api_use_waiting(ctx, args->what);
+
+    if (use.status < 0)
+        return use.status;
+
+    struct tern_api_opts o = { .opts = NULL };
+    tern_status          st;
+
+    args->digest = mix(mix(args->digest, args->amount), (uint64_t)args->root << 8 | args->call);
+    if (!form->with)
+        return tern_op_coll_call(ctx, args, NULL);
+    if (!form->opts)
+        return tern_api_null(args->what, "opts");
+    if ((st = tern_api_opts(ctx, form->opts, 0, args->what, &o)) < 0)
+        return st;
+    if (!o.opts->event && !o.opts->counter)
+        return refuse(args->what, "opts has neither an event nor a counter, which tell that the call is complete");
+    if (o.opts->local || o.opts->flags & TERN_COUNT_BYTES)
+        return refuse(args->what, "opts->local and TERN_COUNT_BYTES are not for collective calls");
+    args->what = o.what;
+    return tern_op_coll_call(ctx, args, o.opts);
+}
+
+static struct tern_coll_args args_of(enum tern_coll_call call, int root, const struct form *form)
+{
+    return (struct tern_coll_args){ .what = form->what, .call = (uint8_t)call, .root = root };
+}
+
+tern_status tern_api_sync(tern_ctx *ctx, const struct form *form)
+{
+    struct tern_coll_args args = args_of(TERN_COLL_SYNC, -1, form);
+    tern_status           st = begin(ctx, &args, false);
+
+    return st < 0 ? st : go(ctx, &args, form);
+}
+
+tern_status tern_api_broadcast(tern_ctx *ctx, int root, void *buf, size_t len, const struct form *form)
+{
+    struct tern_coll_args args = args_of(TERN_COLL_BROADCAST, root, form);
+    size_t                bytes;
+    tern_status           st = begin(ctx, &args, true);
+
+    if (st < 0 || (st = multiply(1, len, form->what, &bytes)) < 0 || (st = need(buf, len, "buf", form->what)) < 0)
+        return st;
+    args.src = args.dst = buf;
+    args.len = args.amount = len;
+    return go(ctx, &args, form);
+}
+
+/* Reductions of whole arrays: to one rank, to all ranks, and scans. */
+tern_status tern_api_reduce(tern_ctx *ctx, struct tern_coll_args *args, size_t count, const tern_reduce_args *how,
+                            const struct form *form)
+{
+    bool        rooted = args->call == TERN_COLL_REDUCE;
+    tern_status st = begin(ctx, args, rooted);
+    bool        result = st == TERN_OK && (!rooted || args->root == ctx->team->rank);
+
+    if (st < 0 || (st = read_how(how, args)) < 0 ||
+        (st = multiply(count, args->how.elem, form->what, &args->len)) < 0 ||
+        (st = need(args->src, args->len, "src", form->what)) < 0)
+        return st;
+    if (result && ((st = need(args->dst, args->len, "dst", form->what)) < 0 ||
+                   (st = apart(args->src, args->len, args->dst, args->len, args->src, form->what)) < 0))
+        return st;
+    args->amount = count;
+    return go(ctx, args, form);
+}
+
+tern_status tern_api_reduce_scatter(tern_ctx *ctx, struct tern_coll_args *args, size_t count,
+                                    const tern_reduce_args *how, const struct form *form)
+{
+    size_t      all;
+    tern_status st = begin(ctx, args, false);
+
+    if (st < 0 || (st = read_how(how, args)) < 0 ||
+        (st = multiply(count, args->how.elem, form->what, &args->len)) < 0 ||
+        (st = multiply((size_t)ctx->team->size, args->len, form->what, &all)) < 0 ||
+        (st = need(args->src, all, "src", form->what)) < 0 ||
+        (st = need(args->dst, args->len, "dst", form->what)) < 0 ||
+        (st = apart(args->src, all, args->dst, args->len, args->src + (size_t)ctx->team->rank * args->len,
+                    form->what)) < 0)
+        return st;
+    args->from.each = args->len;
+    args->amount = count;
+    return go(ctx, args, form);
+}
+
+static tern_status reduce_blocks(tern_ctx *ctx, struct tern_coll_args *args, const struct blocks *b,
+                                 const struct form *form)
+{
+    tern_status st;
+
+    for (int i = 0; i < ctx->team->size; i++) {
+        if (b->of.len[i] % args->how.elem != 0)
+            return tern_base_fail(TERN_ERR_ARG, "%s: block %d has %zu bytes, which are no whole elements of %zu",
+                                  form->what, i, b->of.len[i], args->how.elem);
+        args->digest = mix(args->digest, b->of.len[i]);
+    }
+    args->from = b->of;
+    args->len = b->of.len[ctx->team->rank];
+    args->amount = b->sum;
+    if ((st = need(args->src, b->sum, "src", form->what)) < 0 ||
+        (st = need(args->dst, args->len, "dst", form->what)) < 0 ||
+        (st = apart(args->src, b->bytes, args->dst, args->len, args->src + b->of.offset[ctx->team->rank], form->what)) <
+            0)
+        return st;
+    return go(ctx, args, form);
+}
+
+tern_status tern_api_reduce_scatterv(tern_ctx *ctx, struct tern_coll_args *args, const tern_blocks *blocks,
+                                     const tern_reduce_args *how, const struct form *form)
+{
+    struct blocks b;
+    tern_status   st = begin(ctx, args, false);
+
+    if (st < 0 || (st = read_how(how, args)) < 0 || (st = read_blocks(ctx, blocks, form->what, &b)) < 0)
+        return st;
+    st = reduce_blocks(ctx, args, &b, form);
+    free(b.offset);
+    return st;
+}
+
+/* Gather, scatter and allgather of equal blocks. */
+tern_status tern_api_equal(tern_ctx *ctx, struct tern_coll_args *args, const struct form *form)
+{
+    bool        scatters = args->call == TERN_COLL_SCATTER, rooted = args->root >= 0 || scatters;
+    size_t      all;
+    tern_status st = begin(ctx, args, args->call != TERN_COLL_ALLGATHER);
+    bool        whole; /* this rank has the array of all blocks */
+
+    if (st < 0 || (st = multiply((size_t)ctx->team->size, args->len, form->what, &all)) < 0)
+        return st;
+    whole = !rooted || args->root == ctx->team->rank;
+    args->from.each = args->to.each = args->amount = args->len;
+    if ((scatters ? whole : true) && (st = need(args->src, scatters ? all : args->len, "src", form->what)) < 0)
+        return st;
+    if ((scatters ? true : whole) && (st = need(args->dst, scatters ? args->len : all, "the result", form->what)) < 0)
+        return st;
+    if (whole && scatters)
+        st = apart(args->src, all, args->dst, args->len, args->src + (size_t)ctx->team->rank * args->len, form->what);
+    else if (whole)
+        st = apart(args->dst, all, args->src, args->len, args->dst + (size_t)ctx->team->rank * args->len, form->what);
+    return st < 0 ? st : go(ctx, args, form);
+}
+
+/* The same with blocks of their own lengths: the array of all blocks is `array`, and this rank's block is `own`. */
+static tern_status listed(tern_ctx *ctx, struct tern_coll_args *args, const struct blocks *b, const struct form *form)
+{
+    bool        scatters = args->call == TERN_COLL_SCATTERV;
+    const void *array = scatters ? args->src : args->dst, *own = scatters ? args->dst : args->src;
+    int         me = ctx->team->rank;
+    tern_status st;
+
+    if (b->of.len[me] != args->len)
+        return tern_base_fail(TERN_ERR_ARG, "%s: len is %zu, but blocks says %zu for this rank, %d", form->what,
+                              args->len, b->of.len[me], me);
+    if ((st = need(array, b->sum, scatters ? "src" : "dst", form->what)) < 0 ||
+        (st = apart(array, b->bytes, own, args->len, (const unsigned char *)array + b->of.offset[me], form->what)) < 0)
+        return st;
+    *(scatters ? &args->from : &args->to) = b->of;
+    for (int i = 0; args->call == TERN_COLL_ALLGATHERV && i < ctx->team->size; i++)
+        args->digest = mix(args->digest, b->of.len[i]);
+    args->amount = args->call == TERN_COLL_ALLGATHERV ? b->sum : 0;
+    return go(ctx, args, form);
+}
+
+tern_status tern_api_listed(tern_ctx *ctx, struct tern_coll_args *args, const tern_blocks *blocks,
+                            const struct form *form)
+{
+    struct blocks b;
+    tern_status   st = begin(ctx, args, args->call != TERN_COLL_ALLGATHERV);
+
+    if (st < 0 || (st = multiply(1, args->len, form->what, &b.bytes)) < 0 ||
+        (st = need(args->call == TERN_COLL_SCATTERV ? args->dst : args->src, args->len, "the block", form->what)) < 0)
+        return st;
+    if (args->call != TERN_COLL_ALLGATHERV && args->root != ctx->team->rank)
+        return go(ctx, args, form);
+    if ((st = read_blocks(ctx, blocks, form->what, &b)) < 0)
+        return st;
+    st = listed(ctx, args, &b, form);
+    free(b.offset);
+    return st;
+}
+
+tern_status tern_api_alltoall(tern_ctx *ctx, struct tern_coll_args *args, const struct form *form)
+{
+    size_t      all;
+    tern_status st = begin(ctx, args, false);
+
+    if (st < 0 || (st = multiply((size_t)ctx->team->size, args->len, form->what, &all)) < 0 ||
+        (st = need(args->src, all, "src", form->what)) < 0 || (st = need(args->dst, all, "dst", form->what)) < 0 ||
+        (st = apart(args->src, all, args->dst, all, NULL, form->what)) < 0)
+        return st;
+    args->from.each = args->to.each = args->amount = args->len;
+    return go(ctx, args, form);
+}
+
+static tern_status exchange(tern_ctx *ctx, struct tern_coll_args *args, const struct blocks *from,
+                            const struct blocks *to, const struct form *form)
+{
+    int         me = ctx->team->rank;
+    tern_status st;
+
+    if (from->of.len[me] != to->of.len[me])
+        return tern_base_fail(TERN_ERR_ARG, "%s: this rank, %d, sends %zu bytes to itself, but expects %zu", form->what,
+                              me, from->of.len[me], to->of.len[me]);
+    if ((st = need(args->src, from->sum, "src", form->what)) < 0 ||
+        (st = need(args->dst, to->sum, "dst", form->what)) < 0 ||
+        (st = apart(args->src, from->bytes, args->dst, to->bytes, NULL, form->what)) < 0)
+        return st;
+    args->from = from->of;
+    args->to = to->of;
+    args->len = from->of.len[me];
+    return go(ctx, args, form);
+}
+
+tern_status tern_api_alltoallv(tern_ctx *ctx, struct tern_coll_args *args, const tern_blocks *src,
+                               const tern_blocks *dst, const struct form *form)
+{
+    struct blocks from, to;
+    tern_status   st = begin(ctx, args, false);
+
+    if (st < 0 || (st = read_blocks(ctx, src, form->what, &from)) < 0)
+        return st;
+    if ((st = read_blocks(ctx, dst, form->what, &to)) == TERN_OK) {
+        st = exchange(ctx, args, &from, &to, form);
+        free(to.offset);
+    }
+    free(from.offset);
+    return st;
+}
+
+tern_status tern_api_alltoalls(tern_ctx *ctx, struct tern_coll_args *args, const tern_alltoalls_args *strided,
+                               const struct form *form)
+{
+    tern_alltoalls_args copy;
+    size_t              n, src, dst;
+    tern_status         st = begin(ctx, args, false);
+
+    if (st < 0)
+        return st;
+    if (!strided)
+        return tern_api_null(form->what, "args");
+    if (!(strided = TERN_API_SIZED(tern_alltoalls_args, strided, &copy, form->what)))
+        return TERN_ERR_ARG;
+    if (strided->elem == 0 || strided->src_stride == 0 || strided->dst_stride == 0)
+        return refuse(form->what, "args->elem and the strides are at least 1");
+    if ((st = multiply((size_t)ctx->team->size, strided->count, form->what, &n)) < 0 ||
+        (st = multiply(n, strided->src_stride, form->what, &src)) < 0 ||
+        (st = multiply(src, strided->elem, form->what, &src)) < 0 ||
+        (st = multiply(n, strided->dst_stride, form->what, &dst)) < 0 ||
+        (st = multiply(dst, strided->elem, form->what, &dst)) < 0 ||
+        (st = need(args->src, src, "src", form->what)) < 0 || (st = need(args->dst, dst, "dst", form->what)) < 0)
+        return st;
+    src -= n > 0 ? (strided->src_stride - 1) * strided->elem : 0; /* behind the last element */
+    dst -= n > 0 ? (strided->dst_stride - 1) * strided->elem : 0;
+    if ((st = apart(args->src, src, args->dst, dst, NULL, form->what)) < 0)
+        return st;
+    args->strided = strided;
+    args->len = strided->elem * strided->count;
+    args->amount = strided->count;
+    args->digest = mix(args->digest, strided->elem);
+    return go(ctx, args, form);
+}

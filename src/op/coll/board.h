@@ -1,0 +1,50 @@
+/* board.h: short blocking collective calls of a team on one node, through memory that all members share.
+ *
+ * Each member has a board: some cells, which it writes in turn, one for each blocking call on the team, and the number
+ * of calls that it has completed. In a call, a member writes its contribution into its cell, reads the cells of the
+ * members whose contributions it needs, and computes its result. A call of 8 bytes is thereby one cache line from each
+ * member. A member does not write a cell again before all members have completed the call for which the cell was used.
+ * The word of a cell contains the number of the call and a digest of its arguments, so that calls that do not match are
+ * found at no cost.
+ *
+ * Blocking calls that are too long for the board, and send messages, leave only their word there. */
+#pragma once
+
+#include "op/coll/coll.h"
+
+#define TERN_BOARD_CELLS 4u
+#define TERN_BOARD_SHORT 40u  /* bytes that fit into the first cache line of a cell */
+#define TERN_BOARD_LONG 4096u /* most bytes of a contribution */
+
+struct tern_board_cell {
+    _Alignas(64) _Atomic uint64_t word; /* written last: number, call and digest */
+    uint64_t      amount;
+    int32_t       root;
+    uint32_t      reserved;
+    unsigned char brief[TERN_BOARD_SHORT];
+    unsigned char full[TERN_BOARD_LONG];
+};
+
+/* The board of a member. Writer: the member. */
+struct tern_board {
+    struct tern_board_cell cell[TERN_BOARD_CELLS];
+    _Alignas(64) _Atomic uint32_t done; /* number of the last call that the member has completed */
+};
+_Static_assert(sizeof(struct tern_board) <= TERN_LINK_BOARD, "a board fits");
+
+/* Find the boards of the team, if it has any. */
+void tern_op_board_open(struct tern_station *station);
+void tern_op_board_close(struct tern_station *station);
+
+/* Return whether the call goes through the board. All members decide alike. */
+bool tern_op_board_takes(const struct tern_station *station, const struct tern_coll_args *args);
+
+/* Make the call. */
+tern_status tern_op_board_call(struct tern_station *station, struct tern_ctx *ctx, const struct tern_coll_args *args);
+
+/* A blocking call that sends messages begins and ends. Without effect if the team has no board. */
+void tern_op_board_enter(struct tern_station *station, const struct tern_coll_args *args);
+void tern_op_board_leave(struct tern_station *station);
+
+/* Compare the blocking call c, which sends messages, with the words of the other members. */
+void tern_op_board_compare(struct tern_coll *c);

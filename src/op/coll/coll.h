@@ -1,0 +1,238 @@
+/* coll.h: collective operations.
+ *
+ * A collective operation is a schedule: a list of steps that this rank makes, such as to send to a rank, to receive from
+ * one, to copy, to combine, and to wait for earlier steps. An algorithm (struct tern_coll_algorithm) is a function that
+ * writes the schedule for this rank; it neither communicates nor waits. The schedule is written when the program makes
+ * the call, and is executed by whichever thread makes progress for the team (station.c, run.c): the program's threads,
+ * or the helper thread while the program computes. Blocking, nonblocking and triggered calls are therefore the same.
+ *
+ * Messages are tagged messages (op/tagged) in a scope of their own, on a context of the team's station that the program
+ * does not see. Their tag contains the number of the collective call on the team and a digest of its arguments. Messages
+ * of a call between two ranks match in order, so that both write matching sends and receives in the same order.
+ *
+ * Short blocking calls of teams on one node do not need a schedule: board.c. */
+#pragma once
+
+#include <pthread.h>
+#include <tern/coll.h>
+
+#include "boot/helper.h"
+#include "core/context.h"
+#include "core/op.h"
+#include "op/coll/kernels.h"
+#include "op/tagged/request.h"
+
+/* The calls: X(name, text). The numbers travel in tags. */
+#define TERN_COLL_CALLS(X)                \
+    X(SYNC, "sync")                       \
+    X(BROADCAST, "broadcast")             \
+    X(REDUCE, "reduce")                   \
+    X(ALLREDUCE, "allreduce")             \
+    X(REDUCE_SCATTER, "reduce_scatter")   \
+    X(GATHER, "gather")                   \
+    X(SCATTER, "scatter")                 \
+    X(ALLGATHER, "allgather")             \
+    X(ALLTOALL, "alltoall")               \
+    X(SCAN, "scan")                       \
+    X(EXSCAN, "exscan")                   \
+    X(REDUCE_SCATTERV, "reduce_scatterv") \
+    X(GATHERV, "gatherv")                 \
+    X(SCATTERV, "scatterv")               \
+    X(ALLGATHERV, "allgatherv")           \
+    X(ALLTOALLV, "alltoallv")             \
+    X(ALLTOALLS, "alltoalls")
+#define TERN_COLL_AS_ENUM(name, text) TERN_COLL_##name,
+enum tern_coll_call { TERN_COLL_CALLS(TERN_COLL_AS_ENUM) TERN_COLL_COUNT };
+
+/* Return the name of a public call, such as "tern_sync". Any number is permitted. */
+const char *tern_op_coll_name(unsigned call);
+
+/* The blocks of an array by rank: all of `each` bytes, one after the other (len is NULL), or as the program has listed
+ * them. */
+struct tern_coll_blocks {
+    const size_t *len, *offset;
+    size_t        each;
+};
+
+/* The checked arguments of a call. They are read only until the schedule is written. */
+struct tern_coll_args {
+    const char                *what; /* name of the call in reports */
+    uint8_t                    call; /* enum tern_coll_call */
+    int                        root; /* -1: none */
+    const unsigned char       *src;
+    unsigned char             *dst;
+    size_t                     len;      /* bytes: of a broadcast, of a reduction, of this rank's block */
+    struct tern_coll_blocks    from, to; /* the blocks of src and dst, where the call has them */
+    struct tern_coll_how       how;
+    const tern_alltoalls_args *strided;
+    bool                       blocks; /* the blocking form */
+    uint64_t                   digest; /* of what must be equal on all ranks: the number that is compared */
+    uint64_t                   amount; /* the length or count that error texts name */
+};
+
+/* ---- schedules ---- */
+
+enum tern_coll_step_kind {
+    TERN_COLL_SEND,
+    TERN_COLL_RECV,
+    TERN_COLL_WAIT, /* for all earlier sends and receives */
+    TERN_COLL_COPY,
+    TERN_COLL_COMBINE, /* to = from combined with with; from belongs to lower ranks */
+    TERN_COLL_PACK,    /* copy count elements of `bytes` bytes at the strides */
+    TERN_COLL_COMPARE, /* the calls of all ranks: check.h */
+};
+
+struct tern_coll_step {
+    uint8_t              kind;   /* enum tern_coll_step_kind */
+    bool                 checks; /* of the comparison of calls, whose messages have a tag of their own */
+    int32_t              peer;   /* rank in the team */
+    const unsigned char *from, *with;
+    unsigned char       *to;
+    size_t               bytes, count, from_stride, to_stride; /* strides in bytes */
+    struct tern_request *request; /* of a started send or receive that is not complete; NULL: none */
+};
+
+struct tern_coll_temp {
+    struct tern_coll_temp *next;
+    _Alignas(64) unsigned char bytes[];
+};
+
+struct tern_station;
+
+/* An operation. Its first part is a record to which events point (core/op.h). */
+struct tern_coll {
+    struct tern_op         op;   /* must be first */
+    struct tern_list       node; /* on a list of the station */
+    struct tern_station   *station;
+    struct tern_ctx       *ctx;        /* of the program: private, or the inner context of a shared one */
+    struct tern_counter   *counter;    /* incremented at the end; NULL: none */
+    int                    rank, size; /* of this process in the team, and of the team */
+    uint8_t                call;
+    int                    root;
+    uint64_t               amount;
+    uint64_t               tag;
+    const char            *algorithm; /* its name, for reports */
+    struct tern_coll_how   how;
+    struct tern_coll_step *step;              /* [steps] */
+    uint32_t               steps, room, next; /* written; allocated; the next to execute */
+    uint32_t               oldest;            /* no earlier step has a request */
+    struct tern_coll_temp *temps;
+    tern_status            status;      /* the first error */
+    bool                   blocks;      /* the program waits in the call */
+    bool                   parked;      /* it waits for its counter */
+    bool                   ended;       /* a thread is about to report its end. Guarded by the lock of the station */
+    uint32_t               looks;       /* number of looks without progress, for the search for mismatched calls */
+    char                   detail[200]; /* text of the error; "": none */
+};
+
+/* Write a step. A step for which there is no memory makes the schedule fail (status). */
+void tern_coll_send(struct tern_coll *c, int peer, const void *from, size_t bytes);
+void tern_coll_recv(struct tern_coll *c, int peer, void *to, size_t bytes);
+void tern_coll_wait(struct tern_coll *c);
+void tern_coll_copy(struct tern_coll *c, void *to, const void *from, size_t bytes);
+void tern_coll_combine(struct tern_coll *c, void *to, const void *lower, const void *upper, size_t bytes);
+/* Copy count elements of `bytes` bytes; the strides are distances in bytes. */
+void tern_coll_pack(struct tern_coll *c, void *to, size_t to_stride, const void *from, size_t from_stride, size_t bytes,
+                    size_t count);
+/* Allocate memory that lives until the operation ends. Never NULL: if there is no memory, the schedule has failed. */
+unsigned char *tern_coll_temp(struct tern_coll *c, size_t bytes);
+
+/* A block of an array. */
+static inline size_t tern_coll_len(const struct tern_coll_blocks *blocks, int rank)
+{
+    return blocks->len ? blocks->len[rank] : blocks->each;
+}
+
+/* The offset of a block. Where the program has listed lengths only, the caller has computed the offsets. */
+static inline size_t tern_coll_at(const struct tern_coll_blocks *blocks, int rank)
+{
+    return blocks->len ? blocks->offset[rank] : (size_t)rank * blocks->each;
+}
+
+/* ---- algorithms ---- */
+
+/* In which order an algorithm combines the elements of the ranks. */
+enum tern_coll_order {
+    TERN_COLL_ANY,    /* in some order that is the same in every run */
+    TERN_COLL_RANKS,  /* neighbours first: correct for functions that do not commute */
+    TERN_COLL_FOLDED, /* one rank after the other, as TERN_REPRODUCIBLE requires */
+};
+
+struct tern_coll_algorithm {
+    const char *name;
+    /* Write the schedule of this rank. The team has at least two ranks. */
+    void (*write)(struct tern_coll *c, const struct tern_coll_args *args);
+    uint8_t order;  /* enum tern_coll_order, of a reduction */
+    bool    powers; /* only for teams whose size is a power of two */
+};
+
+/* The algorithms of each call, ended by one without a name: the files of this folder that are named after calls. */
+extern const struct tern_coll_algorithm tern_coll_sync[], tern_coll_broadcast[], tern_coll_reduce[],
+    tern_coll_allreduce[], tern_coll_reduce_scatter[], tern_coll_gather[], tern_coll_scatter[], tern_coll_allgather[],
+    tern_coll_alltoall[], tern_coll_scan[], tern_coll_gatherv[], tern_coll_scatterv[], tern_coll_allgatherv[],
+    tern_coll_alltoallv[], tern_coll_alltoalls[], tern_coll_reduce_scatterv[];
+
+/* Choose the algorithm of a call: the forced one if it can be used, otherwise by the table of select.c. */
+const struct tern_coll_algorithm *tern_op_coll_select(const struct tern_team *team, const struct tern_coll_args *args);
+
+/* Return whether the option forces this way of a call; board.c asks for "board". forced: whether it forces another. */
+bool tern_op_coll_forces(unsigned call, const char *name);
+bool tern_op_coll_is_forced(unsigned call);
+
+/* ---- the station of a team ---- */
+
+struct tern_station {
+    pthread_mutex_t        lock;  /* guards ctx, active, ended and the operations on these lists */
+    struct tern_team      *team;  /* of the program */
+    struct tern_team       scope; /* like the team, with a group that has the number of the scope */
+    struct tern_link_group group;
+    struct tern_ctx       *ctx;     /* on which messages are sent and received */
+    struct tern_list       active;  /* operations that have started */
+    pthread_mutex_t        door;    /* guards arrived */
+    struct tern_list       arrived; /* operations that are to start */
+    _Atomic uint32_t       busy;    /* operations that have not ended, parked ones aside */
+    _Atomic bool           again;   /* a thread that did not get the lock has found work */
+    uint32_t               number;  /* of the last call on the team */
+    uint32_t               losses;
+    _Atomic bool           broken; /* a call failed half way */
+    struct tern_coll_temp *debris; /* memory that peers may still read */
+    struct tern_activity   activity;
+    struct tern_list       helped;  /* on the list of the helper */
+    struct tern_board     *board;   /* [size] board.h; NULL: none */
+    uint32_t               meeting; /* number of the last blocking call of a team with a board */
+    uint32_t               cleared; /* all members have completed this meeting */
+};
+
+/* Return the station of the context's team, which is made by the first call. NULL, with a detail: no memory. The caller
+ * has claimed the team. */
+struct tern_station *tern_op_coll_station(struct tern_team *team);
+
+/* Create an operation on a station, with the next number of the team. NULL, with a detail: no memory. */
+struct tern_coll *tern_op_coll_new(struct tern_station *station, struct tern_ctx *ctx,
+                                   const struct tern_coll_args *args);
+
+/* Let an operation start, in any thread. */
+void tern_op_coll_arrive(struct tern_coll *c);
+
+/* Make progress on the operations of a station. */
+void tern_op_coll_progress(struct tern_station *station);
+
+/* Record the first error of an operation. */
+void tern_op_coll_fail(struct tern_coll *c, tern_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* run.c: execute the steps that can be executed. Returns whether any was; *over: the operation has ended, and nothing
+ * of it is in flight. The caller holds the lock of the station. */
+bool tern_op_coll_run(struct tern_coll *c, bool *over);
+
+/* Stop an operation that has failed as far as possible. Returns true if nothing is in flight that writes to its
+ * memory. */
+bool tern_op_coll_stop(struct tern_coll *c);
+
+/* Describe what the operation waits for. */
+void tern_op_coll_describe(const struct tern_coll *c, char *text, size_t size);
+
+/* ---- the calls (start.c) ---- */
+
+/* Make a checked call: blocking (opts is NULL), or with options. */
+tern_status tern_op_coll_call(struct tern_ctx *ctx, struct tern_coll_args *args, const tern_opts *opts);

@@ -1,0 +1,17 @@
+/* helper.h: progress on collective operations while the program computes or sleeps. */
+#pragma once
+
+#include "op/coll/coll.h"
+
+/* Put a station on the list that the helper thread polls, or remove it. Any thread. */
+void tern_op_coll_helper_join(struct tern_station *station);
+void tern_op_coll_helper_leave(struct tern_station *station);
+
+/* Wake the helper thread, because an operation was started. */
+void tern_op_coll_helper_wake(void);
+
+/* Start the helper thread, if the options permit it. */
+tern_status tern_op_coll_help(void);
+
+/* The program leaves the job: wait until the nonblocking operations have ended. */
+tern_status tern_op_coll_leave(void);

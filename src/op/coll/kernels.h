@@ -1,0 +1,38 @@
+/* kernels.h: the arithmetic of collective reductions: combine two arrays element by element.
+ *
+ * The elements of one array belong to lower ranks than those of the other. The order matters for functions of the
+ * program, for min and max of equal values and NaNs, and thereby for the same bits on all ranks. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <tern/coll.h>
+
+/* Combine count elements. The result is out, or replaces one of the operands. Arrays that are not the same do not
+ * overlap. */
+typedef void tern_coll_loop(void *out, const void *lower, const void *upper, size_t count);
+struct tern_coll_kernel {
+    tern_coll_loop *apart, *into_lower, *into_upper;
+};
+
+/* How to combine, as the program has described it, and what follows from that. */
+struct tern_coll_how {
+    const struct tern_coll_kernel *kernel; /* NULL: the function of the program */
+    tern_reduce_fn                 fn;
+    void                          *user;
+    size_t                         elem; /* bytes of an element */
+    uint32_t                       type, op;
+    bool                           commutes; /* ranks may be combined in any order */
+    bool                           fold;     /* ranks must be combined one after the other */
+};
+
+/* Return the kernel of a reduction for a type; NULL: the type does not have the reduction, or one is unknown. */
+const struct tern_coll_kernel *tern_op_coll_kernel(unsigned op, unsigned type);
+
+/* Return the bytes of an element; 0: the type is unknown. */
+size_t tern_op_coll_elem(unsigned op, unsigned type);
+
+/* Combine `bytes` bytes of elements. out may be equal to lower or to upper. Returns false if there is no memory, which
+ * only large elements of the program need. */
+bool tern_op_coll_combine(const struct tern_coll_how *how, void *out, const void *lower, const void *upper,
+                          size_t bytes);

@@ -1,0 +1,226 @@
+/* run.c: executing the steps of a collective operation. See coll.h. The caller holds the lock of the station. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/job.h"
+#include "op/coll/board.h"
+#include "op/coll/check.h"
+#include "op/coll/coll.h"
+#include "op/coll/tag.h"
+#include "op/tagged/tagged.h"
+
+#define LOOKS 64 /* looks without progress between two searches for a call that does not match */
+
+/* ---- messages ---- */
+
+static uint64_t tag_of(const struct tern_coll *c, const struct tern_coll_step *step)
+{
+    return TERN_UNLIKELY(step->checks) ? tag_make((uint32_t)(c->tag & TAG_NUMBER), TERN_COLL_COUNT, 0) : c->tag;
+}
+
+static struct tern_request *request_new(struct tern_coll *c, struct tern_coll_step *step, enum tern_request_kind kind)
+{
+    struct tern_request *request = tern_op_request_new(c->station->ctx, kind);
+
+    if (!request) {
+        tern_op_coll_fail(c, TERN_ERR_NOMEM, "%s: no memory for a request", c->op.call);
+        return NULL;
+    }
+    request->peer = tern_core_team_world(c->station->team, step->peer);
+    request->class = 0;
+    request->match.tag = tag_of(c, step);
+    request->match.care = UINT64_MAX;
+    request->size = step->bytes;
+    step->request = request;
+    return request;
+}
+
+static void send(struct tern_coll *c, struct tern_coll_step *step)
+{
+    struct tern_ctx     *ctx = c->station->ctx;
+    int                  peer = tern_core_team_world(c->station->team, step->peer);
+    struct tern_request *request;
+    tern_status          st = tern_op_tagged_send_now(ctx, peer, tag_of(c, step), step->from, step->bytes);
+
+    if (st == TERN_AGAIN) {
+        if (!(request = request_new(c, step, TERN_REQUEST_SEND)))
+            return;
+        memcpy(&request->buffer, &step->from, sizeof(request->buffer)); /* a send does not write to it */
+        if ((st = tern_op_tagged_start_send(request)) < 0) {
+            tern_op_request_drop(request);
+            step->request = NULL;
+        }
+    }
+    if (st < 0)
+        tern_op_coll_fail(c, st, "%s: cannot send %zu bytes to rank %d of the team", c->op.call, step->bytes,
+                          step->peer);
+}
+
+static void recv(struct tern_coll *c, struct tern_coll_step *step)
+{
+    struct tern_request *request = request_new(c, step, TERN_REQUEST_RECV);
+
+    if (!request)
+        return;
+    request->buffer = step->to;
+    if (!tern_op_tagged_start_recv(request, c->blocks)) {
+        tern_op_request_drop(request);
+        step->request = NULL;
+        tern_op_coll_fail(c, TERN_ERR_NOMEM, "%s: no memory for a receive", c->op.call);
+    }
+}
+
+static void check(struct tern_coll *c, const struct tern_coll_step *step, const struct tern_request *request)
+{
+    if (request->status < 0 && request->status != TERN_ERR_TRUNCATED)
+        tern_op_coll_fail(c, request->status, "%s: the message %s rank %d of the team failed", c->op.call,
+                          step->kind == TERN_COLL_SEND ? "to" : "from", step->peer);
+    else if (step->kind == TERN_COLL_RECV && request->len != step->bytes)
+        tern_op_coll_fail(c, TERN_ERR_ARG,
+                          "%s: rank %d of the team sent %llu bytes, but this rank, %d, expects %zu; the lengths of all "
+                          "ranks must match",
+                          c->op.call, step->peer, (unsigned long long)request->len, c->rank, step->bytes);
+}
+
+/* Complete the requests that are done. Returns whether none is left. */
+static bool collect(struct tern_coll *c)
+{
+    bool first = true;
+
+    for (uint32_t i = c->oldest; i < c->next; i++) {
+        struct tern_coll_step *step = &c->step[i];
+
+        if (step->request && tern_op_request_state(step->request) == TERN_REQUEST_DONE) {
+            check(c, step, step->request);
+            tern_op_request_drop(step->request);
+            step->request = NULL;
+        }
+        if (step->request)
+            first = false;
+        else if (first)
+            c->oldest = i + 1;
+    }
+    return first;
+}
+
+/* ---- steps ---- */
+
+static void pack(const struct tern_coll_step *step)
+{
+    for (size_t i = 0; i < step->count; i++)
+        memcpy(step->to + i * step->to_stride, step->from + i * step->from_stride, step->bytes);
+}
+
+/* Execute a step. Returns false if it must wait. */
+static bool execute(struct tern_coll *c, struct tern_coll_step *step)
+{
+    switch ((enum tern_coll_step_kind)step->kind) {
+    case TERN_COLL_SEND: send(c, step); break;
+    case TERN_COLL_RECV: recv(c, step); break;
+    case TERN_COLL_WAIT: return collect(c);
+    case TERN_COLL_COPY: memmove(step->to, step->from, step->bytes); break;
+    case TERN_COLL_PACK: pack(step); break;
+    case TERN_COLL_COMPARE: tern_op_coll_compare(c, (const struct tern_coll_says *)(const void *)step->to); break;
+    case TERN_COLL_COMBINE:
+        if (!tern_op_coll_combine(&c->how, step->to, step->from, step->with, step->bytes))
+            tern_op_coll_fail(c, TERN_ERR_NOMEM, "%s: no memory for an element", c->op.call);
+        break;
+    }
+    return true;
+}
+
+/* ---- mismatches ---- */
+
+/* The first rank from which a message is expected; -1: none. */
+static int awaited(const struct tern_coll *c)
+{
+    for (uint32_t i = c->oldest; i < c->next; i++)
+        if (c->step[i].request && c->step[i].kind == TERN_COLL_RECV)
+            return c->step[i].peer;
+    return -1;
+}
+
+/* Look for a message of the awaited rank that belongs to the same number on the team, but to another call. */
+static void search(struct tern_coll *c)
+{
+    int                    peer = awaited(c);
+    struct tern_match_name name = { .scope = c->station->group.id, .tag = c->tag, .class = TERN_MATCH_BITS };
+    tern_request_info      info;
+
+    if (c->blocks && c->status == TERN_OK)
+        tern_op_board_compare(c);
+    if (peer < 0 || c->status < 0)
+        return;
+    name.source = tern_core_team_world(c->station->team, peer);
+    if (tern_op_tagged_find(c->station->ctx, &name, TAG_NUMBER, &info, NULL) != TERN_OK || (uint64_t)info.tag == c->tag)
+        return;
+    if (tag_call((uint64_t)info.tag) != c->call)
+        tern_op_coll_fail(c, TERN_ERR_ARG,
+                          "%s: rank %d of the team called %s, and this rank, %d, %s; all ranks of a team make the same "
+                          "collective calls in the same order",
+                          c->op.call, peer, tern_op_coll_name(tag_call((uint64_t)info.tag)), c->rank, c->op.call);
+    else
+        tern_op_coll_fail(
+            c, TERN_ERR_ARG,
+            "%s: rank %d of the team passed other arguments than this rank, %d, which passed root %d and "
+            "%llu bytes or elements (the message has %zu bytes); root, length, type and reduction must be "
+            "the same on all ranks",
+            c->op.call, peer, c->rank, c->root, (unsigned long long)c->amount, info.len);
+}
+
+bool tern_op_coll_run(struct tern_coll *c, bool *over)
+{
+    uint32_t before = c->next, oldest = c->oldest;
+    bool     empty;
+
+    while (c->status == TERN_OK && c->next < c->steps && execute(c, &c->step[c->next]))
+        c->next++;
+    empty = collect(c);
+    if (c->status < 0)
+        *over = tern_op_coll_stop(c);
+    else
+        *over = c->next == c->steps && empty;
+    if (c->next != before || c->oldest != oldest || *over) {
+        c->looks = 0;
+        return true;
+    }
+    if (++c->looks % LOOKS == 0)
+        search(c);
+    return false;
+}
+
+bool tern_op_coll_stop(struct tern_coll *c)
+{
+    bool over = true;
+
+    for (uint32_t i = c->oldest; i < c->next; i++) {
+        struct tern_coll_step *step = &c->step[i];
+
+        if (!step->request)
+            continue;
+        if (step->kind == TERN_COLL_SEND) {
+            tern_op_request_abandon(step->request); /* the receiver may have failed, too, and never receive it */
+            step->request = NULL;
+        } else if (tern_op_request_state(step->request) == TERN_REQUEST_DONE || tern_op_request_cancel(step->request)) {
+            tern_op_request_drop(step->request);
+            step->request = NULL;
+        } else {
+            over = false; /* its data is being fetched */
+        }
+    }
+    return over;
+}
+
+void tern_op_coll_describe(const struct tern_coll *c, char *text, size_t size)
+{
+    int peer = awaited(c);
+
+    if (*c->detail)
+        snprintf(text, size, "%s", c->detail);
+    else if (c->parked)
+        snprintf(text, size, "%s that waits for its counter", c->op.call);
+    else if (peer >= 0)
+        snprintf(text, size, "%s by %s, which waits for rank %d of %d", c->op.call, c->algorithm, peer, c->size);
+    else
+        snprintf(text, size, "%s by %s, in step %u of %u", c->op.call, c->algorithm, c->next, c->steps);
+}

@@ -1,0 +1,196 @@
+/* select.c: the choice of an algorithm by call, length and team, and the option TERN_COLL, which forces one.
+ *
+ * The rules of a call are in the order of their lengths; the first one that applies counts. All ranks of a team must
+ * choose alike, so a rule depends on nothing but what is the same on all of them. docs/collectives.md says how the
+ * limits were measured. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/options.h"
+#include "core/job.h"
+#include "op/coll/coll.h"
+
+static const struct tern_coll_algorithm *const algorithms[TERN_COLL_COUNT] = {
+    [TERN_COLL_SYNC] = tern_coll_sync,
+    [TERN_COLL_BROADCAST] = tern_coll_broadcast,
+    [TERN_COLL_REDUCE] = tern_coll_reduce,
+    [TERN_COLL_ALLREDUCE] = tern_coll_allreduce,
+    [TERN_COLL_REDUCE_SCATTER] = tern_coll_reduce_scatter,
+    [TERN_COLL_REDUCE_SCATTERV] = tern_coll_reduce_scatterv,
+    [TERN_COLL_GATHER] = tern_coll_gather,
+    [TERN_COLL_GATHERV] = tern_coll_gatherv,
+    [TERN_COLL_SCATTER] = tern_coll_scatter,
+    [TERN_COLL_SCATTERV] = tern_coll_scatterv,
+    [TERN_COLL_ALLGATHER] = tern_coll_allgather,
+    [TERN_COLL_ALLGATHERV] = tern_coll_allgatherv,
+    [TERN_COLL_ALLTOALL] = tern_coll_alltoall,
+    [TERN_COLL_ALLTOALLV] = tern_coll_alltoallv,
+    [TERN_COLL_ALLTOALLS] = tern_coll_alltoalls,
+    [TERN_COLL_SCAN] = tern_coll_scan,
+    [TERN_COLL_EXSCAN] = tern_coll_scan,
+};
+
+/* A rule: the algorithm for lengths of up to `most` bytes of one rank's contribution, in teams of at least `ranks`. */
+struct rule {
+    uint8_t     call;
+    int         ranks;
+    uint64_t    most;
+    const char *name;
+};
+
+static const struct rule rules[] = {
+    { TERN_COLL_SYNC, 2, UINT64_MAX, "dissemination" },
+    { TERN_COLL_BROADCAST, 8, 256 << 10, "binomial" },
+    { TERN_COLL_BROADCAST, 8, UINT64_MAX, "scatter_ring" },
+    { TERN_COLL_BROADCAST, 2, UINT64_MAX, "binomial" },
+    { TERN_COLL_REDUCE, 2, UINT64_MAX, "binomial" },
+    { TERN_COLL_ALLREDUCE, 2, 8 << 10, "recursive_doubling" },
+    { TERN_COLL_ALLREDUCE, 2, UINT64_MAX, "rabenseifner" },
+    { TERN_COLL_REDUCE_SCATTER, 2, UINT64_MAX, "pieces" },
+    { TERN_COLL_REDUCE_SCATTERV, 2, UINT64_MAX, "pieces" },
+    { TERN_COLL_GATHER, 2, 4 << 10, "binomial" },
+    { TERN_COLL_GATHER, 2, UINT64_MAX, "linear" },
+    { TERN_COLL_GATHERV, 2, UINT64_MAX, "linear" },
+    { TERN_COLL_SCATTER, 2, 4 << 10, "binomial" },
+    { TERN_COLL_SCATTER, 2, UINT64_MAX, "linear" },
+    { TERN_COLL_SCATTERV, 2, UINT64_MAX, "linear" },
+    { TERN_COLL_ALLGATHER, 3, 1 << 10, "bruck" },
+    { TERN_COLL_ALLGATHER, 2, UINT64_MAX, "ring" },
+    { TERN_COLL_ALLGATHERV, 2, UINT64_MAX, "ring" },
+    { TERN_COLL_ALLTOALL, 8, 256, "bruck" },
+    { TERN_COLL_ALLTOALL, 2, 4 << 10, "linear" },
+    { TERN_COLL_ALLTOALL, 2, UINT64_MAX, "pairwise" },
+    { TERN_COLL_ALLTOALLV, 2, UINT64_MAX, "pairwise" },
+    { TERN_COLL_ALLTOALLS, 2, UINT64_MAX, "pairwise" },
+    { TERN_COLL_SCAN, 2, UINT64_MAX, "recursive_doubling" },
+    { TERN_COLL_EXSCAN, 2, UINT64_MAX, "recursive_doubling" },
+};
+
+/* The way that TERN_COLL forces for each call; NULL: none. "board" is not a schedule: see board.c. */
+static const char *forced[TERN_COLL_COUNT];
+
+const char *tern_op_coll_name(unsigned call)
+{
+#define AS_NAME(name, text) "tern_" text,
+    static const char *const names[] = { TERN_COLL_CALLS(AS_NAME) };
+#undef AS_NAME
+
+    return call < TERN_COLL_COUNT ? names[call] : "another collective call";
+}
+
+/* ---- the choice ---- */
+
+static const struct tern_coll_algorithm *find(unsigned call, const char *name)
+{
+    for (const struct tern_coll_algorithm *a = algorithms[call]; a->name; a++)
+        if (strcmp(a->name, name) == 0)
+            return a;
+    return NULL;
+}
+
+/* Whether the algorithm computes what the arguments ask for. */
+static bool suits(const struct tern_coll_algorithm *a, const struct tern_team *team, const struct tern_coll_args *args)
+{
+    bool reduces = args->how.elem > 0;
+
+    if (a->powers && (team->size & (team->size - 1)) != 0)
+        return false;
+    return !reduces || a->order >= (args->how.fold       ? TERN_COLL_FOLDED
+                                    : args->how.commutes ? TERN_COLL_ANY
+                                                         : TERN_COLL_RANKS);
+}
+
+const struct tern_coll_algorithm *tern_op_coll_select(const struct tern_team *team, const struct tern_coll_args *args)
+{
+    const struct tern_coll_algorithm *a = forced[args->call] ? find(args->call, forced[args->call]) : NULL;
+
+    if (a && suits(a, team, args))
+        return a;
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+        if (rules[i].call == args->call && args->len <= rules[i].most && team->size >= rules[i].ranks &&
+            (a = find(args->call, rules[i].name)) && suits(a, team, args))
+            return a;
+    for (a = algorithms[args->call]; a->name && !suits(a, team, args); a++)
+        continue; /* the last resort: every reduction has an algorithm that folds */
+    return a;
+}
+
+bool tern_op_coll_forces(unsigned call, const char *name)
+{
+    return forced[call] && strcmp(forced[call], name) == 0;
+}
+
+bool tern_op_coll_is_forced(unsigned call)
+{
+    return forced[call] != NULL;
+}
+
+/* ---- the option ---- */
+
+#define BOARD "board"
+
+static void list_names(unsigned call, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, BOARD);
+
+    for (const struct tern_coll_algorithm *a = algorithms[call]; a->name && used < size; a++)
+        used += (size_t)snprintf(text + used, size - used, ", %s", a->name);
+}
+
+static tern_status unknown_call(const char *text, size_t len)
+{
+    char   names[320];
+    size_t used = 0;
+
+    names[0] = '\0';
+    for (unsigned call = 0; call < TERN_COLL_COUNT && used < sizeof(names); call++)
+        used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", call ? ", " : "",
+                                 tern_op_coll_name(call) + strlen("tern_"));
+    return tern_base_fail(TERN_ERR_ARG,
+                          "TERN_COLL: \"%.*s\" is not a call with an algorithm, such as allreduce=ring; the calls are "
+                          "%s",
+                          (int)len, text, names);
+}
+
+/* Read one entry, such as allreduce=ring. */
+static tern_status read_entry(const char *text, size_t len)
+{
+    const char *equals = memchr(text, '=', len);
+    size_t      name = equals ? (size_t)(equals - text) : 0;
+    char        names[320];
+
+    for (unsigned call = 0; equals && call < TERN_COLL_COUNT; call++) {
+        const char *own = tern_op_coll_name(call) + strlen("tern_");
+        size_t      rest = len - name - 1;
+
+        if (strlen(own) != name || strncmp(own, text, name) != 0)
+            continue;
+        if (rest == strlen(BOARD) && strncmp(equals + 1, BOARD, rest) == 0) {
+            forced[call] = BOARD;
+            return TERN_OK;
+        }
+        for (const struct tern_coll_algorithm *a = algorithms[call]; a->name; a++)
+            if (strlen(a->name) == rest && strncmp(equals + 1, a->name, rest) == 0) {
+                forced[call] = a->name;
+                return TERN_OK;
+            }
+        list_names(call, names, sizeof(names));
+        return tern_base_fail(TERN_ERR_ARG, "TERN_COLL: %s has no algorithm \"%.*s\"; it has %s", own, (int)rest,
+                              equals + 1, names);
+    }
+    return unknown_call(text, len);
+}
+
+tern_status tern_op_coll_options(const char *text)
+{
+    tern_status st = TERN_OK;
+
+    memset(forced, 0, sizeof(forced));
+    while (st == TERN_OK && *text) {
+        size_t len = strcspn(text, ",");
+
+        st = read_entry(text, len);
+        text += len + (text[len] == ',');
+    }
+    return st;
+}

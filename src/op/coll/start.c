@@ -1,0 +1,249 @@
+/* start.c: from a checked collective call to an operation: blocking, nonblocking, or started by a counter. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/debug.h"
+#include "core/job.h"
+#include "core/message.h"
+#include "core/shared.h"
+#include "core/wait.h"
+#include "op/coll/board.h"
+#include "op/coll/check.h"
+#include "op/coll/coll.h"
+#include "op/coll/helper.h"
+#include "op/trigger/engine.h"
+
+/* ---- the schedule ---- */
+
+/* The schedule of a team of one rank: copies. */
+static void write_alone(struct tern_coll *c, const struct tern_coll_args *args)
+{
+    const tern_alltoalls_args *s = args->strided;
+
+    if (s)
+        tern_coll_pack(c, args->dst, s->elem * s->dst_stride, args->src, s->elem * s->src_stride, s->elem, s->count);
+    else if (args->call != TERN_COLL_SYNC && args->call != TERN_COLL_BROADCAST && args->call != TERN_COLL_EXSCAN)
+        tern_coll_copy(c, args->dst + tern_coll_at(&args->to, 0), args->src + tern_coll_at(&args->from, 0), args->len);
+}
+
+static void write_schedule(struct tern_coll *c, const struct tern_coll_args *args)
+{
+    const struct tern_coll_algorithm *a;
+
+    if (c->size == 1) {
+        c->algorithm = "copying";
+        write_alone(c, args);
+        return;
+    }
+    a = tern_op_coll_select(c->station->team, args);
+    c->algorithm = a->name;
+    a->write(c, args);
+}
+
+/* Create the operation of a call. NULL, with a detail: no memory. Then other ranks may wait for this one in vain, so
+ * that the team is broken. */
+static struct tern_coll *create(struct tern_station *station, struct tern_ctx *ctx, const struct tern_coll_args *args)
+{
+    struct tern_coll *c = tern_op_coll_new(station, ctx, args);
+
+    if (c) {
+        if (TERN_BASE_DEBUG && c->size > 1)
+            tern_op_coll_write_check(c, args);
+        write_schedule(c, args);
+        if (c->status == TERN_OK)
+            return c;
+        tern_base_fail(c->status, "%s", c->detail);
+        tern_core_op_drop(&c->op);
+    }
+    atomic_store_explicit(&station->broken, true, memory_order_relaxed);
+    return NULL;
+}
+
+/* ---- blocking ---- */
+
+static tern_status blocking_poll(void *arg)
+{
+    struct tern_coll *c = arg;
+
+    tern_core_ctx_progress(c->op.progress);
+    /* acquire: the results. Pairs with the end of an operation in station.c. */
+    return __atomic_load_n(&c->op.done, __ATOMIC_ACQUIRE) ? TERN_OK : TERN_PENDING;
+}
+
+static void blocking_describe(void *arg, char *text, size_t size)
+{
+    const struct tern_coll *c = arg;
+    char                    one[160];
+
+    tern_op_coll_describe(c, one, sizeof(one));
+    snprintf(text, size, "%s waits: %s", c->op.call, one);
+}
+
+/* The caller no longer waits: the operation ends on its own. Returns false if it has ended meanwhile. */
+static bool give_up(struct tern_coll *c)
+{
+    struct tern_station *station = c->station;
+    bool                 over;
+
+    pthread_mutex_lock(&station->lock);
+    if (!(over = __atomic_load_n(&c->op.done, __ATOMIC_ACQUIRE) || c->ended)) {
+        tern_op_coll_fail(c, TERN_ERR_TIMEOUT, "%s: timed out", c->op.call);
+        c->op.events = 0;
+    }
+    pthread_mutex_unlock(&station->lock);
+    if (over)
+        while (!__atomic_load_n(&c->op.done, __ATOMIC_ACQUIRE)) /* another thread is reporting its end */
+            tern_base_relax();
+    else
+        tern_op_coll_progress(station);
+    return !over;
+}
+
+static tern_status run_blocking(struct tern_coll *c)
+{
+    struct tern_wait wait = {
+        .poll = blocking_poll, .describe = blocking_describe, .arg = c, .deadline = tern_core_ctx_deadline(c->ctx)
+    };
+    tern_status st;
+
+    c->blocks = true;
+    tern_op_coll_arrive(c);
+    if ((st = tern_core_wait(&wait)) < 0 && give_up(c))
+        return st;
+    if ((st = c->op.status) < 0)
+        tern_base_fail(st, "%s", c->detail);
+    tern_core_op_drop(&c->op);
+    return st;
+}
+
+/* ---- with options ---- */
+
+/* What waits for the counter, in its engine. */
+struct starter {
+    struct tern_op    op; /* must be first */
+    struct tern_coll *c;  /* NULL: started, or refused */
+};
+
+static tern_status starter_start(struct tern_op *op)
+{
+    struct starter *s = (struct starter *)op;
+
+    tern_op_coll_arrive(s->c);
+    s->c = NULL;
+    return TERN_OK;
+}
+
+/* If the operation has not started, its counter was freed, or waits no longer. The operation ends at its station. */
+static void starter_release(struct tern_op *op)
+{
+    struct starter *s = (struct starter *)op;
+
+    if (!s->c)
+        return;
+    tern_op_coll_fail(s->c, TERN_ERR_CANCELLED, "%s: cancelled before its counter reached the threshold",
+                      s->c->op.call);
+    tern_op_coll_arrive(s->c);
+}
+
+static const struct tern_op_kind starter_kind = { .start = starter_start, .release = starter_release };
+
+static tern_status park(struct tern_coll *c, const tern_opts *opts)
+{
+    const tern_opts when = { .size = sizeof(when), .when = opts->when, .threshold = opts->threshold };
+    struct starter *s = tern_core_op_alloc(opts->when->engine->ctx, sizeof(*s), &starter_kind, c->op.call);
+
+    if (!s)
+        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for a triggered operation", c->op.call);
+    s->op.link.xfer = (struct tern_xfer){ .len = 0 };
+    s->c = c;
+    c->parked = true;
+    return tern_op_engine_park(&s->op, &when, -1, NULL); /* which releases s if it fails */
+}
+
+/* Let the context free the operation if the program never consumes its event. */
+static void hold(struct tern_ctx *ctx, struct tern_coll *c)
+{
+    if (ctx->shared)
+        tern_core_shared_lock(ctx);
+    tern_base_list_push(&ctx->held, &c->op.node);
+    if (ctx->shared)
+        tern_core_shared_unlock(ctx);
+}
+
+static tern_status start_with(struct tern_ctx *ctx, struct tern_coll *c, const tern_opts *opts)
+{
+    tern_status st;
+
+    c->op.events = opts->event ? 1 : 0;
+    if ((c->counter = opts->counter))
+        tern_op_counter_use(opts->counter);
+    if (opts->event) {
+        hold(ctx, c);
+        *opts->event = tern_core_event_make(&c->op, false);
+    }
+    if (!opts->when) {
+        tern_op_coll_arrive(c);
+        tern_op_coll_progress(c->station);
+        return TERN_OK;
+    }
+    if ((st = park(c, opts)) < 0 && opts->event)
+        *opts->event = TERN_EVENT_INIT; /* the operation was cancelled, and the context frees it */
+    return st;
+}
+
+/* ---- the call ---- */
+
+static tern_status check_station(const struct tern_station *station, const char *what)
+{
+    int lost = tern_core_team_lost(station->team);
+
+    if (TERN_UNLIKELY(lost >= 0))
+        return tern_base_fail(TERN_ERR_PEER,
+                              "%s: rank %d of the team is gone (rank %d of the job); call tern_team_survivors to go on "
+                              "with the others",
+                              what, lost, tern_core_team_world(station->team, lost));
+    if (TERN_UNLIKELY(atomic_load_explicit(&station->broken, memory_order_relaxed)))
+        return tern_base_fail(TERN_ERR_STATE,
+                              "%s: an earlier collective call on the team failed half way; create another team", what);
+    return TERN_OK;
+}
+
+/* Make the call on a claimed team. ctx is private, or an inner context whose lock this thread does not hold. */
+static tern_status call(struct tern_ctx *ctx, struct tern_coll_args *args, const tern_opts *opts)
+{
+    struct tern_station *station = tern_op_coll_station(ctx->team);
+    struct tern_coll    *c;
+    tern_status          st;
+
+    if (!station)
+        return TERN_ERR_NOMEM;
+    args->blocks = !opts;
+    if ((st = check_station(station, args->what)) < 0)
+        return st;
+    if (opts && (st = tern_op_coll_help()) < 0)
+        return st;
+    if (!opts && tern_op_board_takes(station, args)) {
+        if (TERN_BASE_DEBUG && (st = tern_op_coll_check_first(station, ctx, args, run_blocking)) < 0)
+            return st;
+        return tern_op_board_call(station, ctx, args);
+    }
+    if (!opts)
+        tern_op_board_enter(station, args);
+    st = TERN_ERR_NOMEM;
+    if ((c = create(station, ctx, args)))
+        st = opts ? start_with(ctx, c, opts) : run_blocking(c);
+    if (!opts)
+        tern_op_board_leave(station);
+    return st;
+}
+
+tern_status tern_op_coll_call(struct tern_ctx *ctx, struct tern_coll_args *args, const tern_opts *opts)
+{
+    tern_status st = tern_core_team_claim(ctx->team, ctx, args->what);
+
+    if (st < 0)
+        return st;
+    st = call(ctx->inner ? ctx->inner : ctx, args, opts);
+    tern_core_team_release(ctx->team);
+    return st;
+}

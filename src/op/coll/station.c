@@ -1,0 +1,307 @@
+/* station.c: the station of a team, which executes the collective operations of the team. See coll.h.
+ *
+ * Operations that are to start stand at the door, where any thread may put them. The thread that gets the lock of the
+ * station takes them in, and executes what it can of all operations. A thread that does not get the lock leaves a mark,
+ * and the holder of the lock makes another round. Operations that have ended are reported without the lock, because
+ * that may update a counter, whose engine has a lock of its own.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/debug.h"
+#include "boot/bell.h"
+#include "core/job.h"
+#include "core/message.h"
+#include "op/coll/board.h"
+#include "op/coll/coll.h"
+#include "op/coll/helper.h"
+#include "op/coll/tag.h"
+#include "op/tagged/tagged.h"
+#include "op/trigger/engine.h"
+
+/* ---- operations ---- */
+
+static void temps_free(struct tern_coll_temp *temp)
+{
+    while (temp) {
+        struct tern_coll_temp *next = temp->next;
+
+        free(temp);
+        temp = next;
+    }
+}
+
+/* Free what an operation refers to, when its last event is consumed or its context is closed. */
+static void coll_release(struct tern_op *op)
+{
+    struct tern_coll *c = (struct tern_coll *)op;
+
+    temps_free(c->temps);
+    free(c->step);
+}
+
+static void coll_describe(const struct tern_op *op, char *text, size_t size)
+{
+    tern_op_coll_describe((const struct tern_coll *)op, text, size);
+}
+
+static const struct tern_op_kind coll_kind = { .describe = coll_describe, .release = coll_release };
+
+struct tern_coll *tern_op_coll_new(struct tern_station *station, struct tern_ctx *ctx,
+                                   const struct tern_coll_args *args)
+{
+    struct tern_coll *c = tern_core_op_alloc(ctx, sizeof(*c), &coll_kind, args->what);
+
+    if (!c) {
+        tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for an operation", args->what);
+        return NULL;
+    }
+    memset((char *)c + sizeof(c->op), 0, sizeof(*c) - sizeof(c->op));
+    tern_base_list_init(&c->node);
+    c->op.events = 1;
+    c->station = station;
+    c->ctx = ctx;
+    c->rank = station->team->rank;
+    c->size = station->team->size;
+    c->call = args->call;
+    c->root = args->root;
+    c->amount = args->amount;
+    c->how = args->how;
+    c->tag = tag_make(++station->number, args->call, args->digest);
+    return c;
+}
+
+void tern_op_coll_fail(struct tern_coll *c, tern_status status, const char *format, ...)
+{
+    va_list list;
+
+    if (c->status < 0)
+        return;
+    c->status = status;
+    va_start(list, format);
+    vsnprintf(c->detail, sizeof(c->detail), format, list);
+    va_end(list);
+}
+
+/* Report the end of an operation. The memory of the operation may be gone afterwards. */
+static void end(struct tern_coll *c)
+{
+    struct tern_ctx     *ctx = c->ctx;
+    struct tern_counter *counter = c->counter;
+    tern_status          status = c->status;
+    bool                 blocks = c->blocks;
+
+    c->op.status = status;
+    if (c->op.events > 0)
+        /* release: the results, and the last access by this thread. Pairs with tern_core_event_done(). */
+        __atomic_store_n(&c->op.done, true, __ATOMIC_RELEASE);
+    else
+        tern_core_op_drop(&c->op);
+    if (counter)
+        tern_op_counter_used(counter, status);
+    atomic_fetch_sub_explicit(&ctx->colls, 1, memory_order_release);               /* the last access to the context */
+    if (!blocks || atomic_load_explicit(&tern_bias.revoked, memory_order_relaxed)) /* a hint: there are more threads */
+        tern_boot_wake(tern_core_job_slot(tern_job.boot.rank));
+}
+
+/* ---- progress ---- */
+
+/* Take in the operations at the door. */
+static void admit(struct tern_station *station)
+{
+    struct tern_list *node;
+
+    pthread_mutex_lock(&station->door);
+    while ((node = tern_base_list_pop(&station->arrived)))
+        tern_base_list_append(&station->active, node);
+    pthread_mutex_unlock(&station->door);
+}
+
+/* Look for members that have died. All operations fail: members that wait for a dead one do not serve others. */
+static void check_losses(struct tern_station *station)
+{
+    uint32_t losses = atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed);
+    int      lost = losses > 0 ? tern_core_team_lost(station->team) : -1;
+
+    if (losses != station->losses) /* the job does not know the context of the station */
+        atomic_store_explicit(&station->ctx->attention, true, memory_order_relaxed);
+    station->losses = losses;
+    if (lost < 0)
+        return;
+    TERN_LIST_EACH(struct tern_coll, c, &station->active, node)
+        tern_op_coll_fail(
+            c, TERN_ERR_PEER,
+            "%s: rank %d of the team is gone (rank %d of the job); call tern_team_survivors to go on with "
+            "the others",
+            c->op.call, lost, tern_core_team_world(station->team, lost));
+}
+
+/* Take an operation that has ended from the list. */
+static void leave(struct tern_station *station, struct tern_coll *c, struct tern_list *ended)
+{
+    struct tern_coll_temp *last = c->temps;
+
+    tern_base_list_remove(&c->node);
+    tern_base_list_append(ended, &c->node);
+    c->ended = true;
+    if (!c->blocks)
+        atomic_fetch_sub_explicit(&station->busy, 1, memory_order_relaxed);
+    if (c->status < 0) {
+        atomic_store_explicit(&station->broken, true, memory_order_relaxed);
+        while (last && last->next)
+            last = last->next;
+        if (last) { /* peers may still read what was sent to them */
+            last->next = station->debris;
+            station->debris = c->temps;
+            c->temps = NULL;
+        }
+    }
+}
+
+/* Execute what can be executed. The caller holds the lock. */
+static bool round_of(struct tern_station *station, struct tern_list *ended)
+{
+    bool any = false;
+
+    admit(station);
+    check_losses(station);
+    if (station->ctx->engine)
+        tern_op_engine_advance(station->ctx);
+    if (atomic_load_explicit(&station->ctx->attention, memory_order_relaxed)) /* the lock of the tagged layer orders */
+        tern_core_ctx_attend(station->ctx);
+    TERN_LIST_EACH(struct tern_coll, c, &station->active, node) {
+        bool over = false;
+
+        any |= tern_op_coll_run(c, &over);
+        if (over)
+            leave(station, c, ended);
+    }
+    return any;
+}
+
+void tern_op_coll_progress(struct tern_station *station)
+{
+    struct tern_list ended, *node;
+
+    if (tern_core_in_handler())
+        return;
+    tern_base_list_init(&ended);
+    atomic_store(&station->again, true); /* seq_cst, as below: either thread sees what the other did */
+    while (atomic_load(&station->again) && pthread_mutex_trylock(&station->lock) == 0) {
+        atomic_store(&station->again, false);
+        if (round_of(station, &ended))
+            tern_core_message_keep_awake(); /* new receives may find messages for which no bell rings any more */
+        pthread_mutex_unlock(&station->lock);
+    }
+    while ((node = tern_base_list_pop(&ended)))
+        end(TERN_LIST_ITEM(node, struct tern_coll, node));
+}
+
+void tern_op_coll_arrive(struct tern_coll *c)
+{
+    struct tern_station *station = c->station;
+    struct tern_ctx     *ctx = c->ctx;
+    bool                 blocks = c->blocks;
+
+    atomic_fetch_add_explicit(&ctx->colls, 1, memory_order_relaxed);
+    if (!blocks)
+        atomic_fetch_add_explicit(&station->busy, 1, memory_order_relaxed);
+    pthread_mutex_lock(&station->door);
+    c->parked = false;
+    tern_base_list_append(&station->arrived, &c->node);
+    pthread_mutex_unlock(&station->door); /* the operation may end at once from here on */
+    /* release: the count. Pairs with tern_core_ctx_attend(). */
+    atomic_store_explicit(&ctx->attention, true, memory_order_release);
+    if (!blocks)
+        tern_op_coll_helper_wake();
+}
+
+void tern_op_coll_advance(struct tern_ctx *ctx)
+{
+    struct tern_station *station = ctx->team->coll;
+
+    tern_boot_activity_mark(&station->activity);
+    tern_op_coll_progress(station);
+}
+
+/* ---- opening and closing ---- */
+
+#define SCOPE 0x80000000u /* added to the number of the team */
+
+uint32_t tern_op_coll_scope(uint32_t id)
+{
+    return id ^ SCOPE;
+}
+
+static tern_status station_open(struct tern_station *station, struct tern_team *team)
+{
+    tern_status st;
+
+    if (team->id & SCOPE)
+        return tern_base_fail(TERN_ERR_NOMEM,
+                              "collective calls on teams whose first rank is above 32767 of the job are "
+                              "not supported");
+    station->team = team;
+    station->group = (struct tern_link_group){ .id = tern_op_coll_scope(team->group->id) };
+    station->scope = (struct tern_team){ .size = team->size,
+                                         .rank = team->rank,
+                                         .world_rank = team->world_rank,
+                                         .team_rank = team->team_rank,
+                                         .group = &station->group,
+                                         .id = team->id };
+    tern_base_list_init(&station->active);
+    tern_base_list_init(&station->arrived);
+    tern_base_list_init(&station->helped);
+    if ((st = tern_core_ctx_open(&station->scope, TERN_RELAXED, &station->ctx)) < 0)
+        return st;
+    tern_core_ctx_unlist(station->ctx);
+    pthread_mutex_init(&station->lock, NULL);
+    pthread_mutex_init(&station->door, NULL);
+    tern_op_board_open(station);
+    tern_op_coll_helper_join(station);
+    return TERN_OK;
+}
+
+struct tern_station *tern_op_coll_station(struct tern_team *team)
+{
+    struct tern_station *station = team->coll;
+
+    if (TERN_LIKELY(station != NULL))
+        return station;
+    if (!(station = calloc(1, sizeof(*station)))) {
+        tern_base_fail(TERN_ERR_NOMEM, "no memory for the collective calls of a team");
+        return NULL;
+    }
+    if (station_open(station, team) < 0) {
+        free(station);
+        return NULL;
+    }
+    return team->coll = station;
+}
+
+void tern_op_coll_close(struct tern_team *team)
+{
+    struct tern_station *station = team->coll;
+    struct tern_list    *node;
+
+    if (!station)
+        return;
+    tern_op_coll_helper_leave(station);
+    admit(station);
+    while ((node = tern_base_list_pop(&station->active))) { /* tern_finalize gave up */
+        struct tern_coll *c = TERN_LIST_ITEM(node, struct tern_coll, node);
+
+        tern_op_coll_stop(c);
+        c->op.status = TERN_ERR_CANCELLED;
+        c->op.done = true;
+    }
+    tern_core_ctx_close(station->ctx);
+    tern_op_board_close(station);
+    temps_free(station->debris);
+    pthread_mutex_destroy(&station->lock);
+    pthread_mutex_destroy(&station->door);
+    free(station);
+    team->coll = NULL;
+}
