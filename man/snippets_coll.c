@@ -173,13 +173,13 @@ static void positions_with(tern_ctx *ctx, const uint64_t *count, uint64_t *begin
 /* tern_reduce_fn: Compose functions x -> a * x + b, which does not commute. */
 static void compose(const void *in, void *inout, size_t count, void *user)
 {
-    const double(*first)[2] = in;
-    double(*then)[2] = inout;
+    const double *first = in;
+    double       *then = inout;
 
     (void)user;
-    for (size_t i = 0; i < count; i++) {
-        then[i][1] += then[i][0] * first[i][1];
-        then[i][0] *= first[i][0];
+    for (size_t i = 0; i < 2 * count; i += 2) {
+        then[i + 1] += then[i] * first[i + 1];
+        then[i] *= first[i];
     }
 }
 

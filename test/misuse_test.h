@@ -76,6 +76,46 @@ static size_t            misuse_indices[1];
 #define MISUSE_ATOMIC &TERN_ATOMIC_ARGS(.type = TERN_UINT64, .op = TERN_ATOMIC_ADD, .operand = &misuse_word)
 #define MISUSE_SIGNAL &TERN_SIGNAL(.region = m->region, .value = 1)
 #define MISUSE_AT m->ctx, m->region, 0
+static const size_t misuse_lengths[64] = { [0 ... 63] = 8 };
+#define MISUSE_SUM &TERN_REDUCE_ARGS(.type = TERN_UINT64)
+#define MISUSE_BLOCKS &TERN_BLOCKS(.len = misuse_lengths)
+#define MISUSE_EVERY &TERN_ALLTOALLS_ARGS(.elem = 8, .src_stride = 1, .dst_stride = 1)
+
+/* The collective calls of tern/coll.h on a context. */
+#define MISUSE_COLLS(X, context)                                                                                \
+    X(tern_sync, (context))                                                                                     \
+    X(tern_sync_with, (context, MISUSE_OPTS))                                                                   \
+    X(tern_broadcast, (context, 0, misuse_words, 8))                                                            \
+    X(tern_broadcast_with, (context, 0, misuse_words, 8, MISUSE_OPTS))                                          \
+    X(tern_reduce, (context, 0, misuse_words, misuse_words, 1, MISUSE_SUM))                                     \
+    X(tern_reduce_with, (context, 0, misuse_words, misuse_words, 1, MISUSE_SUM, MISUSE_OPTS))                   \
+    X(tern_allreduce, (context, misuse_words, misuse_words, 1, MISUSE_SUM))                                     \
+    X(tern_allreduce_with, (context, misuse_words, misuse_words, 1, MISUSE_SUM, MISUSE_OPTS))                   \
+    X(tern_reduce_scatter, (context, misuse_words, misuse_words, 0, MISUSE_SUM))                                \
+    X(tern_reduce_scatter_with, (context, misuse_words, misuse_words, 0, MISUSE_SUM, MISUSE_OPTS))              \
+    X(tern_reduce_scatterv, (context, misuse_words, &misuse_word, MISUSE_BLOCKS, MISUSE_SUM))                   \
+    X(tern_reduce_scatterv_with, (context, misuse_words, &misuse_word, MISUSE_BLOCKS, MISUSE_SUM, MISUSE_OPTS)) \
+    X(tern_gather, (context, 0, &misuse_word, 8, misuse_words))                                                 \
+    X(tern_gather_with, (context, 0, &misuse_word, 8, misuse_words, MISUSE_OPTS))                               \
+    X(tern_gatherv, (context, 0, &misuse_word, 8, misuse_words, MISUSE_BLOCKS))                                 \
+    X(tern_gatherv_with, (context, 0, &misuse_word, 8, misuse_words, MISUSE_BLOCKS, MISUSE_OPTS))               \
+    X(tern_scatter, (context, 0, misuse_words, &misuse_word, 8))                                                \
+    X(tern_scatter_with, (context, 0, misuse_words, &misuse_word, 8, MISUSE_OPTS))                              \
+    X(tern_scatterv, (context, 0, misuse_words, MISUSE_BLOCKS, &misuse_word, 8))                                \
+    X(tern_scatterv_with, (context, 0, misuse_words, MISUSE_BLOCKS, &misuse_word, 8, MISUSE_OPTS))              \
+    X(tern_allgather_with, (context, &misuse_word, 8, misuse_words, MISUSE_OPTS))                               \
+    X(tern_allgatherv, (context, &misuse_word, 8, misuse_words, MISUSE_BLOCKS))                                 \
+    X(tern_allgatherv_with, (context, &misuse_word, 8, misuse_words, MISUSE_BLOCKS, MISUSE_OPTS))               \
+    X(tern_alltoall, (context, NULL, NULL, 0))                                                                  \
+    X(tern_alltoall_with, (context, NULL, NULL, 0, MISUSE_OPTS))                                                \
+    X(tern_alltoallv, (context, &misuse_word, MISUSE_BLOCKS, misuse_words, MISUSE_BLOCKS))                      \
+    X(tern_alltoallv_with, (context, &misuse_word, MISUSE_BLOCKS, misuse_words, MISUSE_BLOCKS, MISUSE_OPTS))    \
+    X(tern_alltoalls, (context, NULL, NULL, MISUSE_EVERY))                                                      \
+    X(tern_alltoalls_with, (context, NULL, NULL, MISUSE_EVERY, MISUSE_OPTS))                                    \
+    X(tern_scan, (context, misuse_words, misuse_words, 1, MISUSE_SUM))                                          \
+    X(tern_scan_with, (context, misuse_words, misuse_words, 1, MISUSE_SUM, MISUSE_OPTS))                        \
+    X(tern_exscan, (context, misuse_words, misuse_words, 1, MISUSE_SUM))                                        \
+    X(tern_exscan_with, (context, misuse_words, misuse_words, 1, MISUSE_SUM, MISUSE_OPTS))
 
 #define MISUSE_SHAPES(X, kind, what)                          \
     X(tern_put_##kind, (MISUSE_AT, what))                     \
@@ -189,6 +229,7 @@ static size_t            misuse_indices[1];
     X(tern_quiet_local, (m->ctx))                                                                                      \
     X(tern_barrier, (m->ctx))                                                                                          \
     X(tern_allgather, (m->ctx, &misuse_word, 8, misuse_words))                                                         \
+    MISUSE_COLLS(X, m->ctx)                                                                                            \
     X(tern_wait_until, (m->ctx, misuse_never, NULL, TERN_FOREVER))                                                     \
     X(tern_word_wait, (m->ctx, MISUSE_WORD, TERN_FOREVER))                                                             \
     X(tern_word_wait_any, (m->ctx, MISUSE_WORD, 1, TERN_FOREVER, &misuse_index))                                       \

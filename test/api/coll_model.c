@@ -6,9 +6,11 @@
  * limits between the ways in which a call travels.
  *
  * ranks: 1 2 3 4 8
- * env: TERN_COLL=broadcast=chain,reduce=linear,allreduce=ring,reduce_scatter=ring,gather=linear,scatter=linear,allgather=linear,alltoall=bruck,scan=chain,exscan=chain,sync=central
- * env: TERN_COLL=broadcast=scatter_ring,reduce=binomial,allreduce=rabenseifner,gather=binomial,scatter=binomial,allgather=bruck,alltoall=pairwise,alltoallv=linear,allgatherv=linear,scan=recursive_doubling
- * env: TERN_COLL=broadcast=linear,allreduce=pieces,allgather=recursive_doubling,alltoall=linear,sync=dissemination TERN_TEST=net=off
+ * env: TERN_COLL=broadcast=chain,reduce=linear,allreduce=ring,reduce_scatter=ring,gather=linear,scatter=linear
+ * env: TERN_COLL=allgather=linear,alltoall=bruck,scan=chain,exscan=chain,sync=central TERN_TEST=net=off
+ * env: TERN_COLL=broadcast=scatter_ring,reduce=binomial,allreduce=rabenseifner,gather=binomial,scatter=binomial
+ * env: TERN_COLL=allgather=bruck,alltoall=pairwise,alltoallv=linear,allgatherv=linear,scan=recursive_doubling
+ * env: TERN_COLL=broadcast=linear,allreduce=pieces,allgather=recursive_doubling,alltoall=linear TERN_TEST=net=off
  * env: TERN_COLL=broadcast=binomial,allreduce=recursive_doubling,allgather=ring,reduce_scatterv=ring TERN_MSG_EAGER=256
  * sanitized: 4
  * hosts: a:2,b:2

@@ -24,6 +24,7 @@ static const tern_region *out_of_reach; /* stays NULL: no call creates a region 
     X(tern_finalize, ())                                                                      \
     X(tern_barrier, (m.ctx))                                                                  \
     X(tern_allgather, (m.ctx, &misuse_word, 8, misuse_words))                                 \
+    MISUSE_COLLS(X, m.ctx)                                                                    \
     X(tern_region_create, (m.ctx, 64, NULL, (tern_region **)&out_of_reach))                   \
     X(tern_region_register, (m.ctx, misuse_words, 64, (tern_region **)&out_of_reach))         \
     X(tern_region_adopt, (m.ctx, misuse_words, 64, (tern_region **)&out_of_reach))            \

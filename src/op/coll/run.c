@@ -154,7 +154,10 @@ static void search(struct tern_coll *c)
     name.source = tern_core_team_world(c->station->team, peer);
     if (tern_op_tagged_find(c->station->ctx, &name, TAG_NUMBER, &info, NULL) != TERN_OK || (uint64_t)info.tag == c->tag)
         return;
-    if (tag_call((uint64_t)info.tag) != c->call)
+    if (tag_call((uint64_t)info.tag) == TERN_COLL_COUNT + 1)
+        tern_op_coll_fail(c, TERN_ERR_ARG, "%s: rank %d of the team has given up this call, because of an error there",
+                          c->op.call, peer);
+    else if (tag_call((uint64_t)info.tag) != c->call)
         tern_op_coll_fail(c, TERN_ERR_ARG,
                           "%s: rank %d of the team called %s, and this rank, %d, %s; all ranks of a team make the same "
                           "collective calls in the same order",
@@ -168,6 +171,20 @@ static void search(struct tern_coll *c)
             c->op.call, peer, c->rank, c->root, (unsigned long long)c->amount, info.len);
 }
 
+/* Tell the other members that this rank has given up the call, as far as there is space: they may wait for it. */
+static void warn(struct tern_coll *c)
+{
+    uint64_t tag = tag_make((uint32_t)(c->tag & TAG_NUMBER), TERN_COLL_COUNT + 1, 0);
+
+    c->warned = true;
+    for (int i = 1; i < c->size; i++) {
+        int peer = tern_core_team_world(c->station->team, (c->rank + i) % c->size);
+
+        if (!tern_core_job_lost(peer))
+            (void)tern_op_tagged_send_now(c->station->ctx, peer, tag, NULL, 0);
+    }
+}
+
 bool tern_op_coll_run(struct tern_coll *c, bool *over)
 {
     uint32_t before = c->next, oldest = c->oldest;
@@ -176,6 +193,8 @@ bool tern_op_coll_run(struct tern_coll *c, bool *over)
     while (c->status == TERN_OK && c->next < c->steps && execute(c, &c->step[c->next]))
         c->next++;
     empty = collect(c);
+    if (c->status < 0 && c->status != TERN_ERR_PEER && c->status != TERN_ERR_CANCELLED && !c->warned)
+        warn(c);
     if (c->status < 0)
         *over = tern_op_coll_stop(c);
     else

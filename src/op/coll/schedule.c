@@ -7,8 +7,8 @@ static unsigned char nothing[64]; /* where steps of a failed schedule point; the
 
 static struct tern_coll_step *step_new(struct tern_coll *c, enum tern_coll_step_kind kind)
 {
-    static struct tern_coll_step lost;
-    struct tern_coll_step       *step;
+    static _Thread_local struct tern_coll_step lost;
+    struct tern_coll_step                     *step;
 
     if (c->steps == c->room) {
         uint32_t room = c->room ? 2 * c->room : 16;
@@ -25,22 +25,44 @@ static struct tern_coll_step *step_new(struct tern_coll *c, enum tern_coll_step_
     return step;
 }
 
+/* The bytes of the next message of a transfer. A nonblocking operation sends nothing that waits for an answer of the
+ * receiver: answers are delivered by threads of the program only, and not while it computes. All ranks use the same form
+ * of a call, so that they agree on the messages. */
+#define PIECE 8192u
+
+static size_t piece_of(const struct tern_coll *c, size_t bytes)
+{
+    return c->blocks || bytes < PIECE ? bytes : PIECE;
+}
+
 void tern_coll_send(struct tern_coll *c, int peer, const void *from, size_t bytes)
 {
-    struct tern_coll_step *step = step_new(c, TERN_COLL_SEND);
+    const unsigned char *at = from;
 
-    step->peer = peer;
-    step->from = from;
-    step->bytes = bytes;
+    do {
+        struct tern_coll_step *step = step_new(c, TERN_COLL_SEND);
+
+        step->peer = peer;
+        step->from = at;
+        step->bytes = piece_of(c, bytes);
+        at = bytes > 0 ? at + step->bytes : at;
+        bytes -= step->bytes;
+    } while (bytes > 0);
 }
 
 void tern_coll_recv(struct tern_coll *c, int peer, void *to, size_t bytes)
 {
-    struct tern_coll_step *step = step_new(c, TERN_COLL_RECV);
+    unsigned char *at = to;
 
-    step->peer = peer;
-    step->to = to;
-    step->bytes = bytes;
+    do {
+        struct tern_coll_step *step = step_new(c, TERN_COLL_RECV);
+
+        step->peer = peer;
+        step->to = at;
+        step->bytes = piece_of(c, bytes);
+        at = bytes > 0 ? at + step->bytes : at;
+        bytes -= step->bytes;
+    } while (bytes > 0);
 }
 
 void tern_coll_wait(struct tern_coll *c)

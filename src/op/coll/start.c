@@ -106,7 +106,6 @@ static tern_status run_blocking(struct tern_coll *c)
     };
     tern_status st;
 
-    c->blocks = true;
     tern_op_coll_arrive(c);
     if ((st = tern_core_wait(&wait)) < 0 && give_up(c))
         return st;

@@ -69,6 +69,7 @@ struct tern_coll *tern_op_coll_new(struct tern_station *station, struct tern_ctx
     c->root = args->root;
     c->amount = args->amount;
     c->how = args->how;
+    c->blocks = args->blocks;
     c->tag = tag_make(++station->number, args->call, args->digest);
     return c;
 }
@@ -148,7 +149,7 @@ static void leave(struct tern_station *station, struct tern_coll *c, struct tern
     c->ended = true;
     if (!c->blocks)
         atomic_fetch_sub_explicit(&station->busy, 1, memory_order_relaxed);
-    if (c->status < 0) {
+    if (c->status < 0 && c->status != TERN_ERR_CANCELLED) { /* a cancelled one has not begun, on any rank */
         atomic_store_explicit(&station->broken, true, memory_order_relaxed);
         while (last && last->next)
             last = last->next;

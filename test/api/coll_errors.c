@@ -1,0 +1,115 @@
+/* coll_errors.c: wrong arguments of collective calls, and calls that do not match.
+ *
+ * Promise: arguments that are wrong by themselves are refused with a text that says what is wrong, nothing is sent, and
+ * the team works afterwards. If one rank makes another call, or passes another length, root or type than the others, the
+ * ranks get TERN_ERR_ARG with a text that names a rank; later calls on the team are refused, and another team works.
+ *
+ * ranks: 2 3 4
+ * poor: off, because the messages are those of every network
+ * imposed: off, because the messages are those of every network
+ */
+#include "job_test.h"
+
+static int      me, size;
+static uint64_t word[64], other[64];
+
+static const tern_reduce_args sum = { .size = sizeof(sum), .type = TERN_UINT64 };
+
+static void refused(void)
+{
+    tern_event       event;
+    const size_t     lengths[8] = { 8, 8, 8, 8, 8, 8, 8, 8 }, huge[8] = { SIZE_MAX, SIZE_MAX };
+    tern_reduce_args odd = sum;
+
+    RETURNS(TERN_ERR_ARG, tern_sync(NULL));
+    RETURNS(TERN_ERR_RANGE, tern_broadcast(TERN_WORLD, size, word, 8));
+    SAYS("tern_broadcast: root ");
+    RETURNS(TERN_ERR_RANGE, tern_reduce(TERN_WORLD, -1, word, other, 1, &sum));
+    RETURNS(TERN_ERR_ARG, tern_broadcast(TERN_WORLD, 0, NULL, 8));
+    RETURNS(TERN_ERR_ARG, tern_allreduce(TERN_WORLD, word, NULL, 1, &sum));
+    RETURNS(TERN_ERR_ARG, tern_allreduce(TERN_WORLD, word, other, 1, NULL));
+    RETURNS(TERN_ERR_RANGE, tern_allreduce(TERN_WORLD, word, other, SIZE_MAX / 4, &sum));
+    RETURNS(TERN_ERR_ARG, tern_allreduce(TERN_WORLD, word, word + 1, 2, &sum));
+    SAYS("overlap");
+    RETURNS(TERN_ERR_ARG, tern_alltoall(TERN_WORLD, word, word, 8));
+    RETURNS(TERN_ERR_RANGE, tern_allgather_with(TERN_WORLD, word, SIZE_MAX / 2, other, &TERN_OPTS(.event = &event)));
+    RETURNS(TERN_ERR_RANGE,
+            tern_alltoallv(TERN_WORLD, word, &TERN_BLOCKS(.len = huge), other, &TERN_BLOCKS(.len = huge)));
+    RETURNS(TERN_ERR_ARG, tern_allgatherv(TERN_WORLD, word, 16, other, &TERN_BLOCKS(.len = lengths)));
+    SAYS("len is 16");
+    odd.op = TERN_AND;
+    odd.type = TERN_DOUBLE;
+    RETURNS(TERN_ERR_ARG, tern_allreduce(TERN_WORLD, word, other, 1, &odd));
+    odd.op = TERN_REPLACE;
+    odd.type = TERN_UINT64;
+    RETURNS(TERN_ERR_ARG, tern_allreduce(TERN_WORLD, word, other, 1, &odd));
+    odd.op = TERN_USER;
+    RETURNS(TERN_ERR_ARG, tern_scan(TERN_WORLD, word, other, 1, &odd));
+    RETURNS(TERN_ERR_ARG, tern_sync_with(TERN_WORLD, NULL));
+    RETURNS(TERN_ERR_ARG, tern_sync_with(TERN_WORLD, &TERN_OPTS(.flags = 0)));
+    SAYS("neither an event nor a counter");
+    RETURNS(TERN_ERR_ARG, tern_sync_with(TERN_WORLD, &TERN_OPTS(.event = &event, .local = &event)));
+    RETURNS(TERN_ERR_ARG, tern_alltoalls(TERN_WORLD, word, other, &TERN_ALLTOALLS_ARGS(.elem = 8, .count = 1)));
+    word[0] = 1;
+    OK(tern_allreduce(TERN_WORLD, word, other, 1, &sum));
+    SAME(other[0], (uint64_t)size);
+}
+
+/* New types and reductions are refused by accumulates. */
+static void others_refuse(void)
+{
+    tern_region *region;
+
+    OK(tern_region_create(TERN_WORLD, 64, NULL, &region));
+    RETURNS(TERN_ERR_ARG, tern_acc(TERN_WORLD, region, 0, 0, word, 16, &TERN_ACC_ARGS(.type = TERN_LONG_DOUBLE)));
+    RETURNS(TERN_ERR_ARG,
+            tern_acc(TERN_WORLD, region, 0, 0, word, 8, &TERN_ACC_ARGS(.type = TERN_UINT64, .op = TERN_MINLOC)));
+    OK(tern_region_free(region));
+}
+
+enum wrong { WRONG_CALL, WRONG_LENGTH, WRONG_LONG, WRONG_TYPE, WRONG_FORMS };
+
+/* Make a call that does not match those of the others. */
+static tern_status make(tern_ctx *ctx, enum wrong wrong, bool odd)
+{
+    tern_reduce_args how = sum;
+
+    switch (wrong) {
+    case WRONG_CALL: return odd ? tern_sync(ctx) : tern_allreduce(ctx, word, other, 1, &sum);
+    case WRONG_LENGTH: return tern_allreduce(ctx, word, other, odd ? 2 : 1, &sum);
+    case WRONG_LONG: {
+        static uint64_t from[2000], to[2000];
+        return tern_allreduce(ctx, from, to, odd ? 2000 : 1, &sum);
+    }
+    default: how.type = odd ? TERN_INT64 : TERN_UINT64; return tern_allreduce(ctx, word, other, 1, &how);
+    }
+}
+
+static void mismatched(enum wrong wrong)
+{
+    tern_team *team;
+    tern_ctx  *ctx;
+
+    OK(tern_team_dup(TERN_WORLD, &team));
+    OK(tern_ctx_create(team, TERN_RELAXED, &ctx));
+    OK(tern_sync(ctx));
+    RETURNS(TERN_ERR_ARG, make(ctx, wrong, me == size - 1));
+    SAYS(": rank ");
+    RETURNS(TERN_ERR_STATE, tern_sync(ctx));
+    OK(tern_ctx_free(ctx));
+    OK(tern_team_free(team));
+    OK(tern_sync(TERN_WORLD));
+}
+
+int main(void)
+{
+    OK(tern_init());
+    me = tern_rank();
+    size = tern_size();
+    refused();
+    others_refuse();
+    for (enum wrong wrong = WRONG_CALL; wrong < WRONG_FORMS; wrong++)
+        mismatched(wrong);
+    OK(tern_finalize());
+    return 0;
+}

@@ -1,0 +1,171 @@
+/* coll_many.c: many nonblocking collective operations at once, triggered ones, and threads on overlapping teams.
+ *
+ * Promise: hundreds of collective operations may be outstanding on a team, and the program may wait for them in any
+ * order. A counter starts an operation, and a counter counts its end. Threads use overlapping teams at the same time.
+ * While a rank sleeps, its operations make progress. tern_finalize completes what is outstanding.
+ *
+ * ranks: 1 2 3 4 8
+ * env: TERN_TEST=net=off
+ * sanitized: 2 4
+ * hosts: a:2,b:2
+ */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "job_test.h"
+
+#define MANY 120
+#define LONG 20000 /* words */
+
+static int me, size;
+
+static const tern_reduce_args sum = { .size = sizeof(sum), .type = TERN_UINT64 };
+
+/* Start many operations, and wait in an order that differs between the ranks. */
+static void many(tern_ctx *ctx)
+{
+    static uint64_t from[MANY], to[MANY];
+    tern_event      event[MANY];
+
+    for (int i = 0; i < MANY; i++) {
+        from[i] = (uint64_t)(me + i);
+        to[i] = from[i];
+        if (i % 3 == 0)
+            OK(tern_broadcast_with(ctx, i % size, &to[i], 8, &TERN_OPTS(.event = &event[i])));
+        else
+            OK(tern_allreduce_with(ctx, &from[i], &to[i], 1, &sum, &TERN_OPTS(.event = &event[i])));
+    }
+    for (int i = 0; i < MANY; i++)
+        OK(tern_event_wait(&event[(i * 7 + me * 13) % MANY], TERN_FOREVER));
+    for (int i = 0; i < MANY; i++)
+        SAME(to[i], i % 3 == 0 ? (uint64_t)(i % size + i) : (uint64_t)(size * i + size * (size - 1) / 2));
+}
+
+/* Blocking calls between nonblocking ones. */
+static void between(tern_ctx *ctx)
+{
+    uint64_t   one = 1, early = 0, late = 0, now = 0;
+    tern_event event[2];
+
+    OK(tern_allreduce_with(ctx, &one, &early, 1, &sum, &TERN_OPTS(.event = &event[0])));
+    OK(tern_allreduce(ctx, &one, &now, 1, &sum));
+    OK(tern_allreduce_with(ctx, &one, &late, 1, &sum, &TERN_OPTS(.event = &event[1])));
+    OK(tern_barrier(ctx));
+    OK(tern_event_wait(&event[1], TERN_FOREVER));
+    OK(tern_event_wait(&event[0], TERN_FOREVER));
+    CHECK(early == (uint64_t)size && late == early && now == early);
+}
+
+/* An operation that a counter starts, and that a counter counts. */
+static void triggered(tern_ctx *ctx)
+{
+    static uint64_t from[LONG], to[LONG];
+    tern_counter   *start, *ended;
+    tern_event      event;
+    size_t          cancelled;
+
+    for (int i = 0; i < LONG; i++)
+        from[i] = (uint64_t)i;
+    OK(tern_counter_create(ctx, &start));
+    OK(tern_counter_create(ctx, &ended));
+    OK(tern_allreduce_with(ctx, from, to, LONG, &sum,
+                           &TERN_OPTS(.event = &event, .counter = ended, .when = start, .threshold = 2)));
+    RETURNS(TERN_PENDING, tern_event_test(&event));
+    OK(tern_counter_add(start, 1));
+    OK(tern_sync(ctx));
+    RETURNS(TERN_PENDING, tern_event_test(&event));
+    OK(tern_counter_add(start, 1));
+    OK(tern_event_wait(&event, TERN_FOREVER));
+    OK(tern_counter_wait(ended, 1, TERN_FOREVER));
+    for (int i = 0; i < LONG; i++)
+        SAME(to[i], (uint64_t)i * (uint64_t)size);
+    OK(tern_sync_with(ctx, &TERN_OPTS(.event = &event, .when = start, .threshold = 100)));
+    OK(tern_counter_cancel(start, &cancelled));
+    SAME(cancelled, 1u);
+    RETURNS(TERN_ERR_CANCELLED, tern_event_wait(&event, TERN_FOREVER));
+    OK(tern_counter_free(start));
+    OK(tern_counter_free(ended));
+}
+
+static void *on_team(void *arg)
+{
+    tern_ctx *ctx = arg;
+    uint64_t  one = 1, all;
+
+    for (int i = 0; i < 50; i++) {
+        OK(tern_allreduce(ctx, &one, &all, 1, &sum));
+        SAME(all, (uint64_t)size);
+        many(ctx);
+        i += 24;
+    }
+    return NULL;
+}
+
+static void *alone(void *arg)
+{
+    tern_ctx *ctx = arg;
+    uint64_t  one = 1, all;
+
+    for (int i = 0; i < 200; i++) {
+        OK(tern_allreduce(ctx, &one, &all, 1, &sum));
+        SAME(all, (uint64_t)size);
+    }
+    return NULL;
+}
+
+/* Two threads, each on a team of its own. */
+static void threads(void)
+{
+    pthread_t  thread[2];
+    tern_team *team[2];
+    tern_ctx  *ctx[2];
+
+    for (int i = 0; i < 2; i++) {
+        OK(tern_team_dup(TERN_WORLD, &team[i]));
+        OK(tern_ctx_create(team[i], TERN_RELAXED, &ctx[i]));
+    }
+    CHECK(pthread_create(&thread[0], NULL, on_team, ctx[0]) == 0);
+    CHECK(pthread_create(&thread[1], NULL, alone, ctx[1]) == 0);
+    for (int i = 0; i < 2; i++) {
+        pthread_join(thread[i], NULL);
+        OK(tern_ctx_free(ctx[i]));
+    }
+    for (int i = 0; i < 2; i++)
+        OK(tern_team_free(team[i]));
+}
+
+/* A rank that sleeps does not delay the others. */
+static void asleep(void)
+{
+    static uint64_t from[LONG], to[LONG];
+    tern_event      event;
+    int64_t         begin;
+
+    OK(tern_sync(TERN_WORLD));
+    OK(tern_allreduce_with(TERN_WORLD, from, to, LONG, &sum, &TERN_OPTS(.event = &event)));
+    begin = tern_clock();
+    if (me == 0)
+        usleep(400000);
+    OK(tern_event_wait(&event, TERN_FOREVER));
+    if (me != 0 && getenv("TERN_CHAOS") == NULL)
+        CHECK(tern_clock() - begin < 390000000);
+}
+
+int main(void)
+{
+    static uint64_t   one = 1, last;
+    static tern_event event; /* never waited for */
+
+    OK(tern_init());
+    me = tern_rank();
+    size = tern_size();
+    many(TERN_WORLD);
+    between(TERN_WORLD);
+    triggered(TERN_WORLD);
+    asleep();
+    threads();
+    OK(tern_allreduce_with(TERN_WORLD, &one, &last, 1, &sum, &TERN_OPTS(.event = &event)));
+    OK(tern_finalize());
+    SAME(last, (uint64_t)size);
+    return 0;
+}
