@@ -8,11 +8,11 @@
  *                         complete; with opts->when, the rank takes part when a counter reaches a threshold
  *
  * All ranks use the same form of a call. This rank's part is complete when the caller may read its results and reuse
- * its buffers. That does not mean that other ranks have finished; only tern_sync and tern_barrier wait for all ranks. Any
- * number of nonblocking calls may be outstanding on a team, and they complete in any order. They make progress in every
- * call of Tern that makes progress on the context, and on a thread of the library while the program computes or sleeps
- * (unless the option TERN_PROGRESS_THREAD is off). Until an operation is complete, the caller must not modify its
- * sources or access its results. The structs that describe it may be reused as soon as the call returns. Collective
+ * its buffers. That does not mean that other ranks have finished; only tern_sync and tern_barrier wait for all ranks.
+ * Any number of nonblocking calls may be outstanding on a team, and they complete in any order. They make progress in
+ * every call of Tern that makes progress on the context, and on a thread of the library while the program computes or
+ * sleeps (unless the option TERN_PROGRESS_THREAD is off). Until an operation is complete, the caller must not modify
+ * its sources or access its results. The structs that describe it may be reused as soon as the call returns. Collective
  * calls do not complete the one-sided operations of the context, and tern_quiet does not wait for collective calls.
  *
  * Reductions: tern_reduce_args says how elements are combined. The result of a reduction is the same on every rank that
@@ -26,8 +26,8 @@
  *
  * Errors: an argument that is invalid by itself is refused before anything is sent: TERN_ERR_ARG or TERN_ERR_RANGE. If
  * ranks make different calls, or pass different roots, lengths, types or reductions, the call fails with TERN_ERR_ARG
- * on ranks that learn of it, and the text names both ranks and what they passed; debug builds always compare the calls of
- * all ranks first. If a rank of the team dies, all ranks whose part is not complete get TERN_ERR_PEER; the survivors
+ * on ranks that learn of it, and the text names both ranks and what they passed; debug builds always compare the calls
+ * of all ranks first. If a rank of the team dies, all ranks whose part is not complete get TERN_ERR_PEER; the survivors
  * continue with a team of their own (tern_team_survivors). After TERN_ERR_ARG that other ranks caused, TERN_ERR_TIMEOUT
  * and TERN_ERR_PEER, the contents of the results are undefined, and no further collective call of this header is
  * possible on the team.
@@ -52,9 +52,9 @@ TERN_BEGIN_DECLS
 #define TERN_COMMUTATIVE 0x2u  /* the function of a TERN_USER reduction may be applied to ranks in any order */
 
 /* A function that combines elements, for TERN_USER. It computes inout[i] = in[i] op inout[i] for i from 0 to count - 1.
- * The elements of in belong to lower ranks than those of inout. The function is associative. The two arrays do not overlap;
- * they are aligned to 16 bytes or like the arrays of the program. The function may run in a thread of the library, and
- * must not call Tern. */
+ * The elements of in belong to lower ranks than those of inout. The function is associative. The two arrays do not
+ * overlap; they are aligned to 16 bytes or like the arrays of the program. The function may run in a thread of the
+ * library, and must not call Tern. */
 typedef void (*tern_reduce_fn)(const void *in, void *inout, size_t count, void *user);
 
 /* How a reduction combines elements. Create it with TERN_REDUCE_ARGS or TERN_REDUCE_ARGS_INIT, which set size.
@@ -103,10 +103,10 @@ typedef struct tern_blocks {
 #define TERN_BLOCKS(...) ((tern_blocks){ .size = sizeof(tern_blocks), __VA_ARGS__ })
 #endif
 
-/* The arrays of a strided exchange. They have count elements of elem bytes for each rank. Element i of the block for rank r
- * begins at element (r * count + i) * src_stride of the source, and element i of the block from rank r at element
- * (r * count + i) * dst_stride of the result. Create it with TERN_ALLTOALLS_ARGS or TERN_ALLTOALLS_ARGS_INIT, which set
- * size. */
+/* The arrays of a strided exchange. They have count elements of elem bytes for each rank. Element i of the block for
+ * rank r begins at element (r * count + i) * src_stride of the source, and element i of the block from rank r at
+ * element (r * count + i) * dst_stride of the result. Create it with TERN_ALLTOALLS_ARGS or TERN_ALLTOALLS_ARGS_INIT,
+ * which set size. */
 typedef struct tern_alltoalls_args {
     uint32_t size;                   /* sizeof(tern_alltoalls_args), so that later versions can add fields */
     uint32_t reserved;               /* 0 */

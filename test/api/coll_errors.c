@@ -1,8 +1,9 @@
 /* coll_errors.c: wrong arguments of collective calls, and calls that do not match.
  *
  * Promise: arguments that are wrong by themselves are refused with a text that says what is wrong, nothing is sent, and
- * the team works afterwards. If one rank makes another call, or passes another length, root or type than the others, the
- * ranks get TERN_ERR_ARG with a text that names a rank; later calls on the team are refused, and another team works.
+ * the team works afterwards. If one rank makes another call, or passes another length, root or type than the others,
+ * the ranks get TERN_ERR_ARG with a text that names a rank; later calls on the team are refused, and another team
+ * works.
  *
  * ranks: 2 3 4
  * poor: off, because the messages are those of every network

@@ -258,8 +258,8 @@ static inline struct tern_slot *tern_shm_slot(const struct shm_link *shm, int ra
     return &shm->boot->segment->slot[rank];
 }
 
-/* Offset of barrier block `id` in the control memory: the slots of the members, then their boards. With id == SHM_GROUPS, the
- * offset of the queue directory. */
+/* Offset of barrier block `id` in the control memory: the slots of the members, then their boards. With id ==
+ * SHM_GROUPS, the offset of the queue directory. */
 size_t tern_shm_barrier_block_offset(int locals, uint32_t id);
 
 /* The queue_ref of the given kind for the queue from one local rank to another. */

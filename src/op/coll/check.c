@@ -1,5 +1,5 @@
-/* check.c: see check.h. Every rank gets what all ranks say, in log2 rounds, whatever its own call is. The messages have a
- * tag that only depends on the number of the call on the team. */
+/* check.c: see check.h. Every rank gets what all ranks say, in log2 rounds, whatever its own call is. The messages have
+ * a tag that only depends on the number of the call on the team. */
 #include "op/coll/check.h"
 
 #include <string.h>

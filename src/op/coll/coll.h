@@ -1,14 +1,16 @@
 /* coll.h: collective operations.
  *
  * A collective operation is a schedule: a list of steps that this rank makes, such as to send to a rank, to receive
- * from one, to copy, to combine, and to wait for earlier steps. An algorithm (struct tern_coll_algorithm) is a function that
- * writes the schedule for this rank; it neither communicates nor waits. The schedule is written when the program makes
- * the call, and is executed by whichever thread makes progress for the team (station.c, run.c): the program's threads,
- * or the helper thread while the program computes. Blocking, nonblocking and triggered calls are therefore the same.
+ * from one, to copy, to combine, and to wait for earlier steps. An algorithm (struct tern_coll_algorithm) is a function
+ * that writes the schedule for this rank; it neither communicates nor waits. The schedule is written when the program
+ * makes the call, and is executed by whichever thread makes progress for the team (station.c, run.c): the program's
+ * threads, or the helper thread while the program computes. Blocking, nonblocking and triggered calls are therefore the
+ * same.
  *
  * Messages are tagged messages (op/tagged) in a scope of their own, on a context of the team's station that the program
  * does not see. Their tag contains the number of the collective call on the team and a digest of its arguments.
- * Messages of a call between two ranks match in order, so that both write matching sends and receives in the same order.
+ * Messages of a call between two ranks match in order, so that both write matching sends and receives in the same
+ * order.
  *
  * Short blocking calls of teams on one node do not need a schedule: board.c. */
 #pragma once

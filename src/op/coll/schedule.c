@@ -26,8 +26,8 @@ static struct tern_coll_step *step_new(struct tern_coll *c, enum tern_coll_step_
 }
 
 /* The bytes of the next message of a transfer. A nonblocking operation sends nothing that waits for an answer of the
- * receiver: answers are delivered by threads of the program only, and not while it computes. All ranks use the same form
- * of a call, so that they agree on the messages. */
+ * receiver: answers are delivered by threads of the program only, and not while it computes. All ranks use the same
+ * form of a call, so that they agree on the messages. */
 #define PIECE 8192u
 
 static size_t piece_of(const struct tern_coll *c, size_t bytes)
