@@ -198,6 +198,7 @@ struct tern_station {
     uint32_t               number;  /* of the last call on the team */
     uint32_t               losses;
     _Atomic bool           broken; /* a call failed half way */
+    _Atomic bool           lost;   /* because a member is gone, of which the launcher may not know yet */
     struct tern_coll_temp *debris; /* memory that peers may still read */
     struct tern_activity   activity;
     struct tern_list       helped;  /* on the list of the helper */

@@ -9,7 +9,8 @@
 #include "op/coll/tag.h"
 #include "op/tagged/tagged.h"
 
-#define LOOKS 64 /* looks without progress between two searches for a call that does not match */
+#define LOOKS 64  /* looks without progress between two searches for a call that does not match */
+#define OFTEN 256 /* after this many, every look searches: the thread may sleep between looks */
 
 /* ---- messages ---- */
 
@@ -203,7 +204,7 @@ bool tern_op_coll_run(struct tern_coll *c, bool *over)
         c->looks = 0;
         return true;
     }
-    if (++c->looks % LOOKS == 0)
+    if (++c->looks % LOOKS == 0 || c->looks > OFTEN)
         search(c);
     return false;
 }

@@ -201,6 +201,9 @@ static tern_status check_station(const struct tern_station *station, const char 
                               "%s: rank %d of the team is gone (rank %d of the job); call tern_team_survivors to go on "
                               "with the others",
                               what, lost, tern_core_team_world(station->team, lost));
+    if (TERN_UNLIKELY(atomic_load_explicit(&station->lost, memory_order_relaxed)))
+        return tern_base_fail(TERN_ERR_PEER, "%s: a rank of the team is gone, as an earlier collective call has found",
+                              what);
     if (TERN_UNLIKELY(atomic_load_explicit(&station->broken, memory_order_relaxed)))
         return tern_base_fail(TERN_ERR_STATE,
                               "%s: an earlier collective call on the team failed half way; create another team", what);

@@ -151,6 +151,8 @@ static void leave(struct tern_station *station, struct tern_coll *c, struct tern
         atomic_fetch_sub_explicit(&station->busy, 1, memory_order_relaxed);
     if (c->status < 0 && c->status != TERN_ERR_CANCELLED) { /* a cancelled one has not begun, on any rank */
         atomic_store_explicit(&station->broken, true, memory_order_relaxed);
+        if (c->status == TERN_ERR_PEER)
+            atomic_store_explicit(&station->lost, true, memory_order_relaxed);
         while (last && last->next)
             last = last->next;
         if (last) { /* peers may still read what was sent to them */

@@ -1,0 +1,37 @@
+# coll.sh: with --on-failure return, a rank dies in the middle of collective calls.
+#
+# Promise 4. coll_job.c has the checks: every survivor gets TERN_ERR_PEER, and the survivors go on with a team of their
+# own, on one node, over the network, and on two hosts. This script checks that all survivors passed them.
+#
+# timeout: 200
+# labels: slow
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib_hosts.sh"
+AGENT=$(readlink -f "$(dirname "$0")/../agent")
+LIMIT=30
+RANDOM=${FAULT_SEED:-7}
+
+run() { # WAY RANKS HOW
+    local way=$1 ranks=$2 how=$3 us=$((2000 + RANDOM))
+    case $way in
+    node) CMD=("$RUN" -n "$ranks") ;;
+    ofi) CMD=("$RUN" -n "$ranks" -x TERN_LINKS=ofi) ;;
+    hosts) CMD=("$RUN" --hosts "a:$(((ranks + 1) / 2)),b:$((ranks / 2))" --agent "$AGENT") ;;
+    esac
+    job "${CMD[@]}" --on-failure return "$PROG/coll_job" "$how" "$us"
+    check "$way: $how, rank 1 of $ranks dies ($us us): the others go on" \
+        all_of not_hung "so_many_survive $((ranks - 1))" 'err_lacks coll_job.c:'
+    check_clean "$way: $how, $ranks ranks" quiet
+}
+so_many_survive() { [ "$(grep -c '^survived ' "$WORK/out")" = "$1" ]; }
+
+ways=node
+"$BIN/tern-info" | grep -q '^ *ofi ' && ways="node ofi hosts"
+for way in $ways; do
+    for how in brief full with asleep; do
+        run $way 3 $how
+        [ $way != node ] || run $way 5 $how
+    done
+done
+check_memory_returned "at the end"
+finish
