@@ -75,7 +75,7 @@ int main(int argc, char **argv)
 
     REQUIRE(argc == 3);
     OK(tern_init());
-    OK(tern_sync(TERN_WORLD));
+    OK(tern_barrier(TERN_WORLD)); /* which a death afterwards does not undo */
     if (tern_rank() == VICTIM)
         set_timer(atol(argv[2]));
     while ((st = calls(TERN_WORLD, argv[1])) == TERN_OK)
