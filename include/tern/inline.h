@@ -98,8 +98,8 @@ TERN_INLINE const struct tern_part *tern_inline_part(const struct tern_ctx *ctx,
         part += c->world_rank[rank];
     else
         return NULL;
-    /* The sum cannot have wrapped around if the highest bit of neither operand is set. Another thread sets reach to 0 when
-     * the rank dies. */
+    /* The sum cannot have wrapped around if the highest bit of neither operand is set. Another thread sets reach to 0
+     * when the rank dies. */
     if (TERN_UNLIKELY((last | highest) >= __atomic_load_n(&part->reach, __ATOMIC_RELAXED)))
         return NULL;
     return part;

@@ -424,6 +424,7 @@ const struct tern_group_ops tern_core_bruck_group = {
     .contribute = bruck_contribute,
     .contribution = bruck_contribution_of,
     .doing = bruck_doing,
+    .board = tern_link_no_board,
 };
 
 const struct tern_group_ops tern_core_bruck_team = {
@@ -441,4 +442,5 @@ const struct tern_group_ops tern_core_bruck_team = {
     .contribute = bruck_contribute,
     .contribution = bruck_contribution_of,
     .doing = bruck_team_doing,
+    .board = tern_link_no_board,
 };

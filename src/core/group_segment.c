@@ -443,4 +443,5 @@ const struct tern_group_ops tern_core_segment_group = {
     .contribute = segment_contribute,
     .contribution = segment_contribution,
     .doing = segment_doing,
+    .board = tern_link_no_board,
 };

@@ -86,8 +86,7 @@ struct tern_group_ops {
      * the member), as the member has published it. IN_DEPARTURE: *what is the object. */
     enum tern_member_doing (*doing)(const struct tern_link_group *group, uint32_t member, uint64_t *what);
     /* Return memory that all members share, with TERN_LINK_BOARD bytes for each, zeroed at first, for short collective
-     * calls (op/coll/board.h); NULL: none. The memory stays mapped until the group is closed. The function itself may
-     * be NULL. */
+     * calls (op/coll/board.h); NULL: none. The memory stays mapped until the group is closed. */
     void *(*board)(struct tern_link_group *group);
 };
 

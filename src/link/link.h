@@ -65,8 +65,8 @@ struct tern_link_up {
     void (*gone)(int rank);
 };
 
-/* Pass a message of any channel to the core. Only notifications and tagged messages are ever refused. A notification has
- * no inline payload. */
+/* Pass a message of any channel to the core. Only notifications and tagged messages are ever refused. A notification
+ * has no inline payload. */
 static inline enum tern_link_delivered tern_link_deliver(const struct tern_link_up *up, int from, unsigned channel,
                                                          const unsigned char *head, const unsigned char *data,
                                                          size_t len)

@@ -104,9 +104,9 @@ static inline void tern_link_watch_move(struct tern_link_watch *w, const _Atomic
     __atomic_store_n(&w->idle, idle, __ATOMIC_RELAXED);
 }
 
-/* What the target does with a notification or a tagged message. REFUSED: the target cannot accept it now; the link keeps
- * it, and everything behind it, for the next delivery. TAKEN_LAST: the target accepted the last notification that a
- * thread waits for, or the last tagged message for which a receive was posted, so those behind it may be delivered
+/* What the target does with a notification or a tagged message. REFUSED: the target cannot accept it now; the link
+ * keeps it, and everything behind it, for the next delivery. TAKEN_LAST: the target accepted the last notification that
+ * a thread waits for, or the last tagged message for which a receive was posted, so those behind it may be delivered
  * later: the program may ask for them first, which spares a copy. */
 enum tern_link_delivered { TERN_LINK_REFUSED, TERN_LINK_TAKEN, TERN_LINK_TAKEN_LAST };
 

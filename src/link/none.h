@@ -116,6 +116,12 @@ static inline uint64_t tern_link_no_space(uint32_t size)
     return 0;
 }
 
+static inline void *tern_link_no_board(struct tern_link_group *group)
+{
+    (void)group;
+    return NULL;
+}
+
 static inline void tern_link_no_advance(struct tern_link_group *group)
 {
     (void)group;

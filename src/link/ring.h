@@ -93,8 +93,9 @@ static inline tern_status tern_link_rx_open(struct tern_link_rx *rx, const struc
 }
 
 /* Deliver the messages of a channel: deliver of struct tern_link_watch. A message that the target refuses stays in the
- * ring, and so do those behind the last tagged message that a receive was posted for. At the end, wake the sender, which may be asleep until there is space, and report a damaged ring. If the caller
- * passes a constant channel, the compiler specializes the function. */
+ * ring, and so do those behind the last tagged message that a receive was posted for. At the end, wake the sender,
+ * which may be asleep until there is space, and report a damaged ring. If the caller passes a constant channel, the
+ * compiler specializes the function. */
 static inline __attribute__((always_inline)) tern_status tern_link_rx_deliver(struct tern_link_rx       *rx,
                                                                               const struct tern_link_up *up,
                                                                               unsigned                   channel)

@@ -443,9 +443,9 @@ static inline unsigned char *perf_window_buffer(const struct perf_case *c, uint6
     return perf_buffer(c) + (len <= PERF_LINE / 2 ? PERF_LINE / 2 : 0);
 }
 
-/* Define a kernel, such as "static void put_windows", that calls loop(c, iters, len) with a length that is a compile-time
- * constant for the sizes of words and of parts of a line. Each of these loops is a function of its own, so that its
- * variables stay in registers, as they do in the loop of a program. */
+/* Define a kernel, such as "static void put_windows", that calls loop(c, iters, len) with a length that is a
+ * compile-time constant for the sizes of words and of parts of a line. Each of these loops is a function of its own, so
+ * that its variables stay in registers, as they do in the loop of a program. */
 #define PERF_LOOP_OF(loop, suffix, len)                                                        \
     static __attribute__((noinline)) void loop##_##suffix(struct perf_case *c, uint64_t iters) \
     {                                                                                          \

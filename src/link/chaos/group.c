@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "link/chaos/chaos.h"
+#include "link/none.h"
 
 struct chaos_group {
     struct tern_group_ops        ops; /* must be first: the group points here */
@@ -67,7 +68,7 @@ tern_status tern_chaos_group_open(struct tern_link *behind, const struct tern_li
     chaos->ops.close = chaos_close;
     chaos->ops.arrive = chaos_arrive;
     chaos->ops.arrived = chaos_arrived;
-    chaos->ops.board = NULL; /* collective calls send messages, which chaos delays */
+    chaos->ops.board = tern_link_no_board; /* collective calls send messages, which chaos delays */
     chaos->link = link;
     tern_chaos_stream(link, &chaos->stream, CHAOS_GROUP,
                       atomic_fetch_add_explicit(&link->groups, 1, memory_order_relaxed)); /* a unique number */

@@ -106,4 +106,5 @@ const struct tern_group_ops tern_self_group = {
     .contribute = self_contribute,
     .contribution = self_contribution,
     .doing = self_doing,
+    .board = tern_link_no_board,
 };

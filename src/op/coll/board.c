@@ -24,7 +24,7 @@ void tern_op_board_open(struct tern_station *station)
 {
     struct tern_link_group *group = station->team->group;
 
-    station->board = station->team->size > 1 && group->ops->board ? group->ops->board(group) : NULL;
+    station->board = station->team->size > 1 ? group->ops->board(group) : NULL;
 }
 
 void tern_op_board_close(struct tern_station *station)
