@@ -177,6 +177,9 @@ tern_status uses_initializers(tern_ctx *ctx, tern_region *region, void *memory)
     tern_opts            opts = TERN_OPTS_INIT;
     tern_signal          signal = TERN_SIGNAL_INIT;
     tern_acc_args        acc = TERN_ACC_ARGS_INIT;
+    tern_reduce_args        reduces = TERN_REDUCE_ARGS_INIT;
+    tern_blocks        listed_blocks = TERN_BLOCKS_INIT;
+    tern_alltoalls_args        every = TERN_ALLTOALLS_ARGS_INIT;
     tern_am              message = TERN_AM_INIT;
     tern_am_prepare_opts prepare = TERN_AM_PREPARE_OPTS_INIT;
     tern_region_opts     memory_opts = TERN_REGION_OPTS_INIT;
@@ -198,6 +201,10 @@ tern_status uses_initializers(tern_ctx *ctx, tern_region *region, void *memory)
     idle = TERN_IDLE(.name = "a word", .nap_us = 50);
     signal = TERN_SIGNAL(.region = region, .value = 1, .bytes = 4);
     acc = TERN_ACC_ARGS(.type = TERN_DOUBLE);
+    reduces = TERN_REDUCE_ARGS(.type = TERN_DOUBLE);
+    listed_blocks = TERN_BLOCKS(.len = NULL);
+    every = TERN_ALLTOALLS_ARGS(.elem = 1);
+    (void)reduces, (void)listed_blocks, (void)every;
     message = TERN_AM(.kind = TERN_AM_SHORT);
     prepare = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM);
     client_opts = TERN_AM_CLIENT_OPTS(.name = "a library", .by_helper = 1);
