@@ -196,6 +196,7 @@ tern_status uses_initializers(tern_ctx *ctx, tern_region *region, void *memory)
     message.nargs = 3;
     prepare.region = region;
     memory_opts.memory = TERN_MEMORY_HOST;
+    (void)reduces, (void)listed_blocks, (void)every;
 #ifndef __cplusplus
     opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = 7);
     idle = TERN_IDLE(.name = "a word", .nap_us = 50);
@@ -204,7 +205,6 @@ tern_status uses_initializers(tern_ctx *ctx, tern_region *region, void *memory)
     reduces = TERN_REDUCE_ARGS(.type = TERN_DOUBLE);
     listed_blocks = TERN_BLOCKS(.len = NULL);
     every = TERN_ALLTOALLS_ARGS(.elem = 1);
-    (void)reduces, (void)listed_blocks, (void)every;
     message = TERN_AM(.kind = TERN_AM_SHORT);
     prepare = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_MEDIUM);
     client_opts = TERN_AM_CLIENT_OPTS(.name = "a library", .by_helper = 1);
