@@ -124,7 +124,7 @@ static void the_halls_lie_side_by_side(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
-        size_t n = (size_t)ranks[i], hall = n * sizeof(struct shm_barrier_slot);
+        size_t n = (size_t)ranks[i], hall = n * (sizeof(struct shm_barrier_slot) + TERN_LINK_BOARD);
 
         assert_int_equal(tern_shm_barrier_block_offset(ranks[i], 0), n * sizeof(struct shm_bounce_ctl));
         for (uint32_t id = 0; id < SHM_GROUPS; id++) {

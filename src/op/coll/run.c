@@ -9,8 +9,9 @@
 #include "op/coll/tag.h"
 #include "op/tagged/tagged.h"
 
-#define LOOKS 64  /* looks without progress between two searches for a call that does not match */
-#define OFTEN 256 /* after this many, every look searches: the thread may sleep between looks */
+/* Looks without progress after which every look searches for a call that does not match. A thread looks more often than
+ * that before it sleeps, and looks again when a message wakes it. */
+#define LOOKS 2
 
 /* ---- messages ---- */
 
@@ -204,7 +205,7 @@ bool tern_op_coll_run(struct tern_coll *c, bool *over)
         c->looks = 0;
         return true;
     }
-    if (++c->looks % LOOKS == 0 || c->looks > OFTEN)
+    if (++c->looks > LOOKS)
         search(c);
     return false;
 }
