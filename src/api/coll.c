@@ -121,10 +121,10 @@ static tern_status read_blocks(const tern_ctx *ctx, const tern_blocks *in, const
             out->offset[i] = out->sum;
         if (__builtin_add_overflow(out->of.offset[i], in->len[i], &end) || end > PTRDIFF_MAX ||
             __builtin_add_overflow(out->sum, in->len[i], &out->sum)) {
+            tern_base_fail(TERN_ERR_RANGE, "%s: block %d of %zu bytes at offset %zu ends beyond the address space",
+                           what, i, in->len[i], out->of.offset[i]);
             free(out->offset);
-            return tern_base_fail(TERN_ERR_RANGE,
-                                  "%s: block %d of %zu bytes at offset %zu ends beyond the address space", what, i,
-                                  in->len[i], out->of.offset[i]);
+            return TERN_ERR_RANGE;
         }
         out->bytes = in->len[i] > 0 && end > out->bytes ? end : out->bytes;
     }
