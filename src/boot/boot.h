@@ -117,6 +117,14 @@ tern_status tern_boot_publish_address(const struct tern_boot *boot, uint16_t lin
 const void *tern_boot_net_address(const struct tern_boot *boot, uint16_t link, int rank, size_t *len);
 
 /* Return whether a rank of the job is on the node of this process. */
+/* Return how many ranks of this node take turns on a core; 1: each rank has a core of its own. */
+static inline int64_t tern_boot_turns(const struct tern_boot *boot)
+{
+    uint32_t locals = boot->segment->locals, cores = boot->segment->cores;
+
+    return locals > cores ? (locals + cores - 1) / cores : 1;
+}
+
 static inline bool tern_boot_same_node(const struct tern_boot *boot, int rank)
 {
     return boot->segment->slot[rank].node == (uint32_t)boot->node;

@@ -215,8 +215,10 @@ static void introduce(void)
 
 static void choose_waiting(void)
 {
-    bool crowded = tern_job.boot.segment->locals > tern_job.boot.segment->cores, fast_bells;
+    bool crowded, fast_bells;
 
+    tern_job.turns = tern_boot_turns(&tern_job.boot);
+    crowded = tern_job.turns > 1;
     tern_job.spin_ns = 1000 * (tern_opt.spin >= 0 ? tern_opt.spin : crowded ? 0 : 1000);
     tern_job.yields = (int)(tern_opt.yields >= 0 ? tern_opt.yields : crowded ? 1000 : 50);
     /* A rank that spins seldom sleeps, and can afford a membarrier each time. relaxed: until other ranks see the flag,

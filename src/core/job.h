@@ -27,6 +27,7 @@ struct tern_job {
     struct tern_link           *link[TERN_LINKS_MAX];
     unsigned                    links;     /* number of open links */
     uint8_t                    *peer_link; /* [ranks] index of the link that serves the rank */
+    int64_t                     turns;     /* ranks that take turns on a core: tern_boot_turns() */
     int64_t                     spin_ns;   /* spin time and number of yields of a wait: see core/wait.c */
     int                         yields;
     struct tern_team            world, node, self;

@@ -35,7 +35,7 @@
 #define FIRST_YIELDS 4                 /* however long they take */
 #define LONGEST_NAP 50000              /* ns of sleep in a wait for memory whose writers may not wake this rank */
 #define LONGEST_NAP_WITH_HOOKS 1000000 /* ns of sleep while there are idle hooks */
-#define LONGEST_YIELDING 1000000       /* ns after spinning in which the rest of the yields are made */
+#define LONGEST_YIELDING 1000000       /* ns after spinning, for each rank on the core, for the rest of the yields */
 
 int64_t tern_core_wait_longest_sleep = 200000000;
 
@@ -202,7 +202,7 @@ static int64_t next_spin(int64_t spin, int64_t slept)
 /* Return whether a wait that has been idle for this long continues without sleeping. */
 static bool may_yield(int yields, int64_t idle, int64_t spin)
 {
-    return yields < tern_job.yields && (yields < FIRST_YIELDS || idle - spin < LONGEST_YIELDING);
+    return yields < tern_job.yields && (yields < FIRST_YIELDS || idle - spin < tern_job.turns * LONGEST_YIELDING);
 }
 
 /* The name of the public call that waits: the description of a wait begins with it. */

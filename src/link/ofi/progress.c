@@ -13,7 +13,8 @@
  * the progress thread for nothing. Then the progress thread naps instead, until the program has not polled for some
  * time (RECENTLY), or is about to sleep and calls tern_ofi_may_sleep(). RECENTLY is much longer than the program needs
  * between two polls, including a large write to a socket: a progress thread that takes over too early shares a core
- * with a bound program, and doubles the time of the operation for which the program waits.
+ * with a bound program, and doubles the time of the operation for which the program waits. If several ranks share a
+ * core, the time is multiplied by their number, because all of them may run between two polls of one.
  *
  * A put of a peer completes in this rank's memory without an entry in the queue, but it causes an event on the
  * descriptor. The progress thread then rings the bell, so that a sleeping thread wakes up, checks its condition, and
@@ -45,7 +46,7 @@
 #define POLLED_SLEEP 1000000ll     /* ns: the same while other threads of the program poll */
 #define RETRY_MS 1                 /* operations that the provider refused are retried after this time */
 #define RETRY_NS 1000000ll         /* the same time */
-#define RECENTLY 300000ll          /* ns: a program that uses the network polls more often than this */
+#define RECENTLY 300000ll          /* ns: a program that uses the network and has a core polls more often */
 
 /* ---- receive buffers ---- */
 
@@ -211,10 +212,12 @@ static struct ofi_link *ofi_of(struct ofi_progress_thread *thread)
     return TERN_LIST_ITEM(thread, struct ofi_link, progress_thread);
 }
 
-/* Returns true if the program polls the queue itself, and is expected to continue. */
+/* Returns true if the program polls the queue itself, and is expected to continue. Ranks that share a core poll in
+ * turn. */
 static bool is_program_active(struct ofi_link *ofi)
 {
-    bool recent = tern_boot_activity_recent(&ofi->progress_thread.activity, RECENTLY);
+    int64_t recently = RECENTLY * tern_boot_turns(ofi->net.boot);
+    bool    recent = tern_boot_activity_recent(&ofi->progress_thread.activity, recently);
 
     return recent && !has_sleepers(ofi);
 }
