@@ -23,8 +23,9 @@ run() { expect "$1" "$2" "$bin/ternrun" -n 2 --timeout 100 "${@:3}"; }
 stencil="--rows 20 --columns 20 --iterations 2 --runs 1"
 tree="--rounds 20 --runs 1"
 cholesky="--tiles 4 --side 5 --runs 1"
+lu="--blocks 4 --side 5 --runs 1"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_base_warn_component_unused=0
-for app in stencil tree cholesky; do
+for app in stencil tree cholesky lu; do
     [ -x "$bin/$app" ] || continue
     for style in notified onesided message; do
         # shellcheck disable=SC2086 # the sizes are several words
@@ -33,17 +34,21 @@ for app in stencil tree cholesky; do
     run 2 "usage: $app " "$bin/$app" --style nosuch
     run 2 "usage: $app " "$bin/$app" --runs 0
     for mpi in openmpi mpich; do
-        [ -x "$bin/$app-$mpi" ] || continue
         case $mpi in
         openmpi) launch="mpirun.openmpi --oversubscribe" ;;
         mpich) launch="mpiexec.mpich" ;;
         esac
-        # shellcheck disable=SC2086 # as above
-        expect 0 "verdict     correct: " $launch -n 2 "$bin/$app-$mpi" ${!app}
-        # shellcheck disable=SC2086 # as above
-        expect 1 "verdict     WRONG: " $launch -n 2 "$bin/$app-$mpi" --spoil 1 ${!app}
+        for program in "$bin/$app-$mpi" "$bin/$app-armci-$mpi"; do
+            [ -x "$program" ] || continue
+            # shellcheck disable=SC2086 # as above
+            expect 0 "verdict     correct: " $launch -n 2 "$program" ${!app}
+            # shellcheck disable=SC2086 # as above
+            expect 1 "verdict     WRONG: " $launch -n 2 "$program" --spoil 1 ${!app}
+        done
     done
 done
+[ ! -x "$bin/lu" ] || # shellcheck disable=SC2086 # as above
+    run 1 "verdict     WRONG: " "$bin/lu" --style armci --spoil 1 $lu
 [ ! -x "$bin/cholesky" ] || # tiles that are longer than an active message may be
     run 0 "verdict     correct: " "$bin/cholesky" --style message --tiles 3 --side 200 --runs 1
 exit $failed
