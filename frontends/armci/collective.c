@@ -126,8 +126,10 @@ static void select_best(const char *call, int scope, void *x, int n, const char 
 
     if (n < 0 || type < ARMCI_INT || type > ARMCI_DOUBLE)
         tern_front_die(call, "%d bytes of type %d: the type must be ARMCI_INT to ARMCI_DOUBLE", n, type);
-    if (strncmp(op, "min", 3) != 0 && strncmp(op, "max", 3) != 0)
-        tern_front_die(call, "there is no selection \"%s\"; use \"min\" or \"max\"", op);
+    if (op == NULL || (strncmp(op, "min", 3) != 0 && strncmp(op, "max", 3) != 0))
+        tern_front_die(call, "there is no selection \"%s\"; use \"min\" or \"max\"", op != NULL ? op : "NULL");
+    if (x == NULL && n > 0)
+        tern_front_die(call, "%d bytes at NULL: the array is invalid", n);
     mine = tern_front_alloc(call, 1, len + 16);
     *mine = (struct chosen){ contribute != 0, type, strncmp(op, "max", 3) == 0, 0 };
     memcpy(mine->data, x, (size_t)n);

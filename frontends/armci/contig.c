@@ -1,15 +1,29 @@
 /* contig.c: contiguous put and get. */
 #include "state.h"
 
-/* Put or get with a far rank. remote is the address at the rank. */
-static int far_put(struct tern_armci_op *op, const void *src, void *remote, int bytes)
+/* Check the number of bytes of an operation. Returns whether there is nothing to transfer; the handle is then done. */
+static bool is_empty(const struct tern_armci_op *op, int bytes)
+{
+    if (bytes < 0)
+        tern_front_die(op->call, "the number of bytes is %d; it must not be negative", bytes);
+    if (bytes == 0)
+        tern_armci_set_done(op->handle);
+    return bytes == 0;
+}
+
+/* Put to any rank. remote is the address at the rank. */
+static int put(struct tern_armci_op *op, const void *src, void *remote, int bytes)
 {
     struct tern_armci_place place;
 
-    if (bytes <= 0) {
-        if (bytes < 0)
-            tern_front_die(op->call, "the number of bytes is %d; it must not be negative", bytes);
+    if (is_empty(op, bytes))
+        return 0;
+    if (tern_armci.near[op->proc]) {
+        tern_armci_check_near(op->call, op->proc, remote, (size_t)bytes);
         tern_armci_set_done(op->handle);
+        tern_armci_release();
+        tern_armci_copy(remote, src, (size_t)bytes);
+        tern_armci_release();
         return 0;
     }
     place = tern_armci_find(op->call, op->proc, remote);
@@ -17,14 +31,17 @@ static int far_put(struct tern_armci_op *op, const void *src, void *remote, int 
                                                (size_t)bytes, tern_armci_opts(op)));
 }
 
-static int far_get(struct tern_armci_op *op, const void *remote, void *dst, int bytes)
+static int get(struct tern_armci_op *op, const void *remote, void *dst, int bytes)
 {
     struct tern_armci_place place;
 
-    if (bytes <= 0) {
-        if (bytes < 0)
-            tern_front_die(op->call, "the number of bytes is %d; it must not be negative", bytes);
+    if (is_empty(op, bytes))
+        return 0;
+    if (tern_armci.near[op->proc]) {
+        tern_armci_check_near(op->call, op->proc, remote, (size_t)bytes);
         tern_armci_set_done(op->handle);
+        tern_armci_copy(dst, remote, (size_t)bytes);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* later loads of this thread come after the data */
         return 0;
     }
     place = tern_armci_find(op->call, op->proc, remote);
@@ -36,19 +53,19 @@ static __attribute__((noinline)) int slow_put(const char *call, void *src, void 
 {
     struct tern_armci_op op = tern_armci_blocking(call, proc, false);
 
-    return far_put(&op, src, dst, bytes);
+    return put(&op, src, dst, bytes);
 }
 
 static __attribute__((noinline)) int slow_get(const char *call, void *src, void *dst, int bytes, int proc)
 {
     struct tern_armci_op op = tern_armci_blocking(call, proc, true);
 
-    return far_get(&op, src, dst, bytes);
+    return get(&op, src, dst, bytes);
 }
 
 ARMCI_EXPORT int PARMCI_Put(void *src, void *dst, int size, int target)
 {
-    if (TERN_UNLIKELY(!tern_armci_is_near(target) || size < 0))
+    if (TERN_UNLIKELY(!tern_armci_at_hand(target, dst, size)))
         return slow_put("ARMCI_Put", src, dst, size, target);
     tern_armci_release();
     tern_armci_copy(dst, src, (size_t)size);
@@ -59,7 +76,7 @@ ARMCI_EXPORT ARMCI_WEAK(ARMCI_Put, PARMCI_Put);
 
 ARMCI_EXPORT int PARMCI_Get(void *src, void *dst, int size, int target)
 {
-    if (TERN_UNLIKELY(!tern_armci_is_near(target) || size < 0))
+    if (TERN_UNLIKELY(!tern_armci_at_hand(target, src, size)))
         return slow_get("ARMCI_Get", src, dst, size, target);
     tern_armci_copy(dst, src, (size_t)size);
     __atomic_thread_fence(__ATOMIC_ACQUIRE); /* later loads of this thread come after the data */
@@ -71,12 +88,12 @@ ARMCI_EXPORT int PARMCI_NbPut(void *src, void *dst, int bytes, int proc, armci_h
 {
     struct tern_armci_op op;
 
-    if (tern_armci_is_near(proc) && bytes >= 0) {
+    if (tern_armci_at_hand(proc, dst, bytes)) {
         tern_armci_set_done(hdl);
         return PARMCI_Put(src, dst, bytes, proc);
     }
     op = tern_armci_nonblocking("ARMCI_NbPut", proc, false, hdl);
-    return far_put(&op, src, dst, bytes);
+    return put(&op, src, dst, bytes);
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_NbPut, PARMCI_NbPut);
 
@@ -84,12 +101,12 @@ ARMCI_EXPORT int PARMCI_NbGet(void *src, void *dst, int bytes, int proc, armci_h
 {
     struct tern_armci_op op;
 
-    if (tern_armci_is_near(proc) && bytes >= 0) {
+    if (tern_armci_at_hand(proc, src, bytes)) {
         tern_armci_set_done(hdl);
         return PARMCI_Get(src, dst, bytes, proc);
     }
     op = tern_armci_nonblocking("ARMCI_NbGet", proc, true, hdl);
-    return far_get(&op, src, dst, bytes);
+    return get(&op, src, dst, bytes);
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_NbGet, PARMCI_NbGet);
 
@@ -105,7 +122,7 @@ ARMCI_EXPORT void ARMCI_Copy(void *src, void *dst, int size)
 #define VALUE_CALLS(Name, type)                                                               \
     ARMCI_EXPORT int PARMCI_PutValue##Name(type src, void *dst, int proc)                     \
     {                                                                                         \
-        if (TERN_UNLIKELY(!tern_armci_is_near(proc)))                                         \
+        if (TERN_UNLIKELY(!tern_armci_at_hand(proc, dst, (int)sizeof src)))                   \
             return slow_put("ARMCI_PutValue" #Name, &src, dst, (int)sizeof src, proc);        \
         tern_armci_release();                                                                 \
         __builtin_memcpy(dst, &src, sizeof src);                                              \
@@ -123,7 +140,7 @@ ARMCI_EXPORT void ARMCI_Copy(void *src, void *dst, int size)
     ARMCI_EXPORT type PARMCI_GetValue##Name(void *src, int proc)                              \
     {                                                                                         \
         type value;                                                                           \
-        if (TERN_UNLIKELY(!tern_armci_is_near(proc))) {                                       \
+        if (TERN_UNLIKELY(!tern_armci_at_hand(proc, src, (int)sizeof value))) {               \
             (void)slow_get("ARMCI_GetValue" #Name, src, &value, (int)sizeof value, proc);     \
             return value;                                                                     \
         }                                                                                     \

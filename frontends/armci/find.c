@@ -2,6 +2,7 @@
  *
  * Each rank has a table of segments in ascending order: for near ranks by the addresses in this process, for far ranks
  * by those in the process of the owner. A search looks at the segment that was found last, and then halves the table.
+ * Operations on near memory look at the bounds of this segment first (tern_armci_at_hand in state.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,18 @@ static int first_behind(const struct tern_armci_peer *peer, uintptr_t addr)
     return low;
 }
 
+/* Keep the segment that was found. */
+static void remember(int proc, int index)
+{
+    struct tern_armci_peer *peer = &tern_armci.peers[proc];
+
+    peer->last = index;
+    if (tern_armci.near[proc]) {
+        peer->begin = peer->segments[index].begin;
+        peer->bytes = peer->segments[index].end - peer->begin;
+    }
+}
+
 void tern_armci_add_segment(const char *call, int proc, struct tern_armci_segment segment)
 {
     struct tern_armci_peer *peer = &tern_armci.peers[proc];
@@ -41,7 +54,7 @@ void tern_armci_add_segment(const char *call, int proc, struct tern_armci_segmen
     memmove(&peer->segments[index + 1], &peer->segments[index], (size_t)(peer->count - index) * sizeof *peer->segments);
     peer->segments[index] = segment;
     peer->count++;
-    peer->last = index;
+    remember(proc, index);
 }
 
 void tern_armci_drop_segments(const struct tern_armci_block *block)
@@ -56,23 +69,22 @@ void tern_armci_drop_segments(const struct tern_armci_block *block)
         }
         peer->count = kept;
         peer->last = 0;
+        peer->begin = peer->bytes = 0;
     }
 }
 
 /* Find the segment of an address; NULL: there is none. */
 static const struct tern_armci_segment *segment_at(int proc, const void *addr)
 {
-    struct tern_armci_peer          *peer = &tern_armci.peers[proc];
-    const struct tern_armci_segment *segment = &peer->segments[peer->last];
-    uintptr_t                        at = (uintptr_t)addr;
-    int                              index;
+    const struct tern_armci_peer *peer = &tern_armci.peers[proc];
+    uintptr_t                     at = (uintptr_t)addr;
+    int                           index = peer->last;
 
-    if (TERN_LIKELY(peer->count > 0 && at >= segment->begin && at < segment->end))
-        return segment;
-    index = first_behind(peer, at);
+    if (index >= peer->count || at < peer->segments[index].begin || at >= peer->segments[index].end)
+        index = first_behind(peer, at);
     if (index == peer->count || at < peer->segments[index].begin)
         return NULL;
-    peer->last = index;
+    remember(proc, index);
     return &peer->segments[index];
 }
 
@@ -96,6 +108,20 @@ struct tern_armci_place tern_armci_find(const char *call, int proc, const void *
         tern_front_die(call, "the address %p belongs to no memory of rank %d that ARMCI_Malloc has allocated", addr,
                        proc);
     return place;
+}
+
+void tern_armci_check_near(const char *call, int proc, const void *addr, size_t bytes)
+{
+    const struct tern_armci_segment *segment = segment_at(proc, addr);
+
+    if (bytes == 0 || (segment == NULL && proc == tern_armci.me))
+        return;
+    if (segment == NULL)
+        tern_front_die(call, "the address %p belongs to no memory of rank %d that ARMCI_Malloc has allocated", addr,
+                       proc);
+    if (bytes > segment->end - (uintptr_t)addr)
+        tern_front_die(call, "%zu bytes at %p exceed the memory of rank %d, which ends at %p", bytes, addr, proc,
+                       (void *)segment->end);
 }
 
 struct tern_armci_block *tern_armci_block_at(int proc, const void *addr)

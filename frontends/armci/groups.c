@@ -154,12 +154,16 @@ ARMCI_EXPORT void ARMCI_Group_free(ARMCI_Group *group)
 
 ARMCI_EXPORT int ARMCI_Group_rank(ARMCI_Group *group, int *rank)
 {
+    if (group == NULL || rank == NULL)
+        tern_front_die("ARMCI_Group_rank", "the group or the result is NULL");
     *rank = group->rank;
     return group->rank >= 0 ? 0 : FAIL;
 }
 
 ARMCI_EXPORT void ARMCI_Group_size(ARMCI_Group *group, int *size)
 {
+    if (group == NULL || size == NULL)
+        tern_front_die("ARMCI_Group_size", "the group or the result is NULL");
     *size = group->size;
 }
 

@@ -44,24 +44,53 @@ static void free_slot(struct slot *slot)
         first_free = index;
 }
 
+/* Free the slots whose operations are complete. A program may complete operations by a fence and never wait for their
+ * handles. */
+static void sweep(const char *call)
+{
+    for (int i = 0; i < slot_count; i++) {
+        tern_status status =
+            slots[i].used ? tern_event_wait_all(slots[i].events, (size_t)slots[i].count, TERN_NOW) : TERN_PENDING;
+
+        if (status == TERN_PENDING)
+            continue;
+        free_slot(&slots[i]);
+        tern_front_check(status, call, "an earlier nonblocking operation");
+    }
+}
+
+/* Double the number of slots. */
+static void grow(const char *call)
+{
+    int          count = slot_count > 0 ? 2 * slot_count : 64;
+    struct slot *grown = realloc(slots, (size_t)count * sizeof *slots);
+
+    if (grown == NULL)
+        tern_front_die(call, "there is not enough memory for %d nonblocking operations", count);
+    slots = grown;
+    for (int i = slot_count; i < count; i++)
+        slots[i] = (struct slot){ .generation = 2 };
+    slot_count = count;
+}
+
+/* The index of the first slot that is free; slot_count: there is none. */
+static int find_free(void)
+{
+    while (first_free < slot_count && slots[first_free].used)
+        first_free++;
+    return first_free;
+}
+
 static struct slot *new_slot(const char *call, armci_hdl_t *handle)
 {
-    int index = first_free;
+    int index = find_free();
 
-    while (index < slot_count && slots[index].used)
-        index++;
-    first_free = index + 1;
     if (index == slot_count) {
-        int          count = slot_count > 0 ? 2 * slot_count : 64;
-        struct slot *grown = realloc(slots, (size_t)count * sizeof *slots);
-
-        if (grown == NULL)
-            tern_front_die(call, "there is not enough memory for %d nonblocking operations", count);
-        slots = grown;
-        for (int i = slot_count; i < count; i++)
-            slots[i] = (struct slot){ .generation = 2 };
-        slot_count = count;
+        sweep(call);
+        index = find_free();
     }
+    if (index == slot_count)
+        grow(call);
     slots[index].used = true;
     handle->slot = index + 1;
     handle->state = slots[index].generation | (handle->state & AGGREGATE);

@@ -142,6 +142,7 @@ static void stop(const char *call)
     tern_front_check(tern_barrier(tern_armci.near_ctx), call, "the barrier of all ranks");
     tern_armci_free_handles();
     tern_armci_drop_mutexes();
+    tern_armci_drop_messages();
     tern_armci_drop_blocks();
     tern_armci_stop_groups();
     tern_front_check(tern_region_free(tern_armci.words), call, "freeing the counters of notifications");

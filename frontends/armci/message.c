@@ -52,6 +52,16 @@ static bool take_from_self(const char *call, int tag, void *buf, size_t size, si
     return false;
 }
 
+void tern_armci_drop_messages(void)
+{
+    while (self_first != NULL) {
+        struct self_message *message = self_first;
+
+        self_first = message->next;
+        free(message);
+    }
+}
+
 static void check_message(const char *call, const void *buf, int len)
 {
     tern_armci_check_running(call);

@@ -9,14 +9,20 @@
 
 #define FOLD_BYTES 65536u /* reductions of more bytes are divided */
 
-/* Whether a rank of the job is in a scope. */
-static bool is_in(int scope, int rank)
+/* Whether a rank of a group is in a scope. The master of a domain is the first rank of the group in this domain. */
+static bool is_in(int scope, const struct tern_armci_group *group, int rank)
 {
-    int domain = armci_domain_id(ARMCI_DOMAIN_SMP, rank);
+    int domain = armci_domain_id(ARMCI_DOMAIN_SMP, group->tables[rank]);
 
+    if (scope == SCOPE_ALL)
+        return true;
     if (scope == SCOPE_NODE)
         return domain == armci_domain_my_id(ARMCI_DOMAIN_SMP);
-    return scope == SCOPE_ALL || armci_domain_glob_proc_id(ARMCI_DOMAIN_SMP, domain, 0) == rank;
+    for (int i = 0; i < rank; i++) {
+        if (armci_domain_id(ARMCI_DOMAIN_SMP, group->tables[i]) == domain)
+            return false;
+    }
+    return true;
 }
 
 struct tern_armci_scope tern_armci_scope_of(const char *call, int scope, const ARMCI_Group *group)
@@ -28,7 +34,7 @@ struct tern_armci_scope tern_armci_scope_of(const char *call, int scope, const A
         tern_front_die(call, "there is no scope %d; the scopes are SCOPE_ALL, SCOPE_NODE and SCOPE_MASTERS", scope);
     made.ranks = tern_front_alloc(call, (size_t)g->size, sizeof *made.ranks);
     for (int i = 0; i < g->size; i++) {
-        if (!is_in(scope, g->tables[i]))
+        if (!is_in(scope, g, i))
             continue;
         if (g->tables[i] == tern_armci.me)
             made.me = made.n;

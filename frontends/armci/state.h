@@ -1,9 +1,10 @@
 /* state.h: what the files of the ARMCI front end share.
  *
  * A rank is near if this process can load from and store to its memory. ARMCI_Malloc gives the program pointers of its
- * own address space for near ranks, so that operations on near memory are instructions on the pointer and need no
- * table. For all other ranks, the program has the address in the address space of the owner, and the peer's table of
- * segments finds the region.
+ * own address space for near ranks, so that operations on near memory are instructions on the pointer. Before that,
+ * they compare the address with the bounds of the segment that the last operation on the rank used. For all other
+ * ranks, the program has the address in the address space of the owner, and the peer's table of segments finds the
+ * region.
  *
  * There are three contexts. Operations to far ranks use a strict one, which gives ARMCI's order of operations to one
  * rank. Operations on near memory that need the region (accumulates) use a relaxed one, because they are complete when
@@ -51,8 +52,11 @@ struct tern_armci_segment {
     struct tern_armci_block *block;
 };
 
-/* The memory of a rank: segments in ascending order. */
+/* The memory of a rank: segments in ascending order. Of a near rank, the bounds of the segment that was used last are
+ * kept for tern_armci_at_hand. */
 struct tern_armci_peer {
+    uintptr_t                  begin; /* of the segment that was used last, if the rank is near */
+    size_t                     bytes; /* of that segment; 0: there is none, or the rank is far */
     struct tern_armci_segment *segments;
     int                        count, space;
     int                        last; /* index of the segment that was found last */
@@ -114,10 +118,18 @@ static inline void tern_armci_check_running(const char *call)
     tern_armci_check_rank(call, tern_armci.me);
 }
 
-/* Whether a rank is near. No rank is, before the library is initialized. */
-static inline bool tern_armci_is_near(int proc)
+/* Whether bytes at an address lie in the segment of a near rank that was used last. False before the library is
+ * initialized, and for negative numbers of bytes. */
+static inline bool tern_armci_at_hand(int proc, const void *addr, int bytes)
 {
-    return (unsigned)proc < (unsigned)tern_armci.size && tern_armci.near[proc];
+    const struct tern_armci_peer *peer;
+    uintptr_t                     offset;
+
+    if ((unsigned)proc >= (unsigned)tern_armci.size)
+        return false;
+    peer = &tern_armci.peers[proc];
+    offset = (uintptr_t)addr - peer->begin;
+    return offset < peer->bytes && (size_t)bytes <= peer->bytes - offset; /* a negative number is a large size_t */
 }
 
 /* Order copies with the stores before and after them, as ARMCI promises for operations to one rank. */
@@ -135,11 +147,13 @@ static inline void tern_armci_copy(void *to, const void *from, size_t bytes)
         tern_copy(to, from, bytes);
 }
 
-/* find.c: the segments of ranks. */
+/* find.c: the segments of ranks. tern_armci_check_near ends the job unless the bytes lie in one segment of a near rank,
+ * or in any memory of this rank. */
 void                     tern_armci_add_segment(const char *call, int proc, struct tern_armci_segment segment);
 void                     tern_armci_drop_segments(const struct tern_armci_block *block);
 bool                     tern_armci_look(int proc, const void *addr, struct tern_armci_place *place);
 struct tern_armci_place  tern_armci_find(const char *call, int proc, const void *addr);
+void                     tern_armci_check_near(const char *call, int proc, const void *addr, size_t bytes);
 struct tern_armci_block *tern_armci_block_at(int proc, const void *addr);
 
 /* handle.c: how operations to far ranks end. */
@@ -156,6 +170,9 @@ tern_acc_args tern_armci_acc_args(const char *call, int datatype, const void *sc
 /* strided.c: copies of boxes within this process. */
 void tern_armci_copy_box(const struct tern_armci_box *box);
 bool tern_armci_check_box(const char *call, const struct tern_armci_box *box);
+
+/* message.c */
+void tern_armci_drop_messages(void);
 
 /* groups.c */
 struct tern_armci_group *tern_armci_group_of(const char *call, const ARMCI_Group *group);

@@ -10,6 +10,8 @@ bool tern_armci_check_box(const char *call, const struct tern_armci_box *box)
 
     if (box->levels < 0 || box->levels > ARMCI_MAX_STRIDE_LEVEL)
         tern_front_die(call, "%d stride levels; there may be 0 to %d", box->levels, ARMCI_MAX_STRIDE_LEVEL);
+    if (box->count == NULL)
+        tern_front_die(call, "the list of counts is NULL");
     for (int i = 0; i <= box->levels; i++) {
         if (box->count[i] < 0)
             tern_front_die(call, "count[%d] is %d; it must not be negative", i, box->count[i]);
@@ -78,6 +80,24 @@ static void describe(struct shape *shape, const struct tern_armci_box *box, bool
                                   .local_stride = shape->local, .remote = offset, .remote_stride = shape->remote);
 }
 
+/* Check that the remote side of a box lies in memory of a near rank. */
+static void check_near_box(const struct tern_armci_op *op, const struct tern_armci_box *box, bool get)
+{
+    const char *remote = get ? box->src : box->dst;
+    const int  *stride = get ? box->src_stride : box->dst_stride;
+    int64_t     low = 0, high = box->count[0];
+
+    for (int i = 0; i < box->levels; i++) {
+        int64_t extent = (int64_t)stride[i] * (box->count[i + 1] - 1);
+
+        if (extent < 0)
+            low += extent;
+        else
+            high += extent;
+    }
+    tern_armci_check_near(op->call, op->proc, remote + low, (size_t)(high - low));
+}
+
 static int put_box(struct tern_armci_op *op, const struct tern_armci_box *box)
 {
     struct shape            shape;
@@ -88,6 +108,7 @@ static int put_box(struct tern_armci_op *op, const struct tern_armci_box *box)
         return 0;
     }
     if (tern_armci.near[op->proc]) {
+        check_near_box(op, box, false);
         tern_armci_set_done(op->handle);
         tern_armci_release();
         tern_armci_copy_box(box);
@@ -110,6 +131,7 @@ static int get_box(struct tern_armci_op *op, const struct tern_armci_box *box)
         return 0;
     }
     if (tern_armci.near[op->proc]) {
+        check_near_box(op, box, true);
         tern_armci_set_done(op->handle);
         tern_armci_copy_box(box);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -215,6 +237,7 @@ static int put_flag(const char *call, const struct tern_armci_box *box, int *fla
     tern_signal             signal = TERN_SIGNAL_INIT;
 
     if (tern_armci.near[proc]) {
+        tern_armci_check_near(call, proc, flag, sizeof *flag);
         (void)put_box(&op, box);
         __atomic_store_n(flag, value, __ATOMIC_RELEASE);
         return 0;

@@ -12,6 +12,8 @@ static bool check_list(const char *call, const armci_giov_t *iov)
 {
     if (iov->bytes < 0 || iov->ptr_array_len < 0)
         tern_front_die(call, "%d segments of %d bytes; neither number may be negative", iov->ptr_array_len, iov->bytes);
+    if (iov->ptr_array_len > 0 && (iov->src_ptr_array == NULL || iov->dst_ptr_array == NULL))
+        tern_front_die(call, "a list of %d segments is NULL", iov->ptr_array_len);
     return iov->bytes > 0 && iov->ptr_array_len > 0;
 }
 
@@ -57,8 +59,11 @@ static void finish(struct tern_armci_op *op, tern_status status)
 }
 
 /* Copy the segments of a descriptor between this process and near memory. */
-static void copy_list(const armci_giov_t *iov)
+static void copy_list(const struct tern_armci_op *op, void *const *remote, const armci_giov_t *iov)
 {
+    for (int i = 0; i < iov->ptr_array_len; i++)
+        if (!tern_armci_at_hand(op->proc, remote[i], iov->bytes))
+            tern_armci_check_near(op->call, op->proc, remote[i], (size_t)iov->bytes);
     for (int i = 0; i < iov->ptr_array_len; i++)
         tern_armci_copy(iov->dst_ptr_array[i], iov->src_ptr_array[i], (size_t)iov->bytes);
 }
@@ -68,7 +73,7 @@ static void move_list(struct tern_armci_op *op, enum kind kind, const armci_giov
     void *const *remote = kind == GET ? iov->src_ptr_array : iov->dst_ptr_array;
 
     if (tern_armci.near[op->proc] && kind != ACC) {
-        copy_list(iov);
+        copy_list(op, remote, iov);
     } else if (in_one_block(op, remote, iov->ptr_array_len)) {
         finish(op, transfer(op, kind, iov, 0, iov->ptr_array_len));
     } else {

@@ -9,7 +9,7 @@ LIMIT=120
 any=
 
 for launcher in $LAUNCHERS; do
-    for test in transfer atomic group; do
+    for test in transfer atomic group shapes mixed; do
         program=$PROG/armci_$test-$launcher
         [ -x "$program" ] || continue
         any=yes
@@ -19,6 +19,13 @@ for launcher in $LAUNCHERS; do
             [ -z "${ARMCI_ALL:-}" ] || runs "$test, chaos" "$launcher" "$ranks" "$program" TERN_CHAOS=seed=5
         done
     done
+    if [ -x "$PROG/mpi_armci-$launcher" ]; then
+        for links in shm ofi; do
+            runs "MPI beside ARMCI, $links" "$launcher" 3 "$PROG/mpi_armci-$launcher" TERN_LINKS=$links
+        done
+        launch "$launcher" 2 "$PROG/mpi_armci-$launcher" armci
+        check "ARMCI_Init initializes MPI, $launcher" status_is 0
+    fi
     [ ! -x "$PROG/armci_group-$launcher" ] ||
         runs "a domain for each rank" "$launcher" 4 "$PROG/armci_group-$launcher" TERN_ARMCI_DOMAIN=rank
     check_clean "$launcher"
