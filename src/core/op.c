@@ -360,8 +360,10 @@ static tern_status event_take(tern_event *event)
     st = op->done ? op->status : TERN_OK;
     if (TERN_UNLIKELY(st < 0)) {
         char text[160];
-        tern_core_op_describe(op, text, sizeof(text));
-        tern_base_fail(st, "the %s failed", text);
+
+        if (!op->kind->explain)
+            tern_core_op_describe(op, text, sizeof(text));
+        op->kind->explain ? tern_base_fail(st, "%s", op->kind->explain(op)) : tern_base_fail(st, "the %s failed", text);
     }
     event->pending = NULL;
     if (--op->events == 0 && op->done)

@@ -41,6 +41,8 @@ struct tern_op_kind {
     void (*cancel)(struct tern_op *op);
     /* Write a description for reports. NULL: describe the transfer. */
     void (*describe)(const struct tern_op *op, char *text, size_t size);
+    /* Return the text of the error with which the operation ended. NULL: the description says what failed. */
+    const char *(*explain)(const struct tern_op *op);
     /* For a record: look whether what the record stands for has happened. NULL: the creator sets done. */
     bool (*look)(struct tern_op *op);
     /* Free what the operation refers to: it has ended, or its context is closed. NULL: nothing. */

@@ -7,6 +7,8 @@
 #include "boot/bell.h"
 #include "core/job.h"
 #include "core/wait.h"
+#include "op/coll/check.h"
+#include "op/coll/tag.h"
 
 #define SPINS 4096 /* looks at the cells before the wait makes progress on anything else, with a core for each rank */
 
@@ -34,11 +36,20 @@ void tern_op_board_close(struct tern_station *station)
 
 /* ---- the word ---- */
 
+/* 32 bits for the number, 5 for the call, 10 for type, reduction and flags, and 17 for the digest of the rest. */
 static uint64_t word_of(uint32_t number, const struct tern_coll_args *args)
 {
     uint64_t digest = args->digest ^ args->digest >> 32;
 
-    return (uint64_t)number << 32 | (uint32_t)args->call << 24 | (digest & 0xffffff);
+    return (uint64_t)number << 32 | (uint32_t)args->call << 27 | (uint32_t)args->how.kind << 17 | (digest & 0x1ffff);
+}
+
+/* What the member says that wrote a cell. */
+static struct tern_coll_says says_in(const struct tern_board_cell *cell, uint64_t word)
+{
+    return (struct tern_coll_says){
+        .call = word >> 27 & 0x1f, .kind = word >> 17 & 0x3ff, .root = cell->root, .amount = cell->amount, .blocks = 1
+    };
 }
 
 static uint32_t number_in(uint64_t word)
@@ -207,19 +218,14 @@ static inline tern_status wait_for(struct meeting *m, int first, int end, bool c
 static tern_status mismatch(const struct tern_station *station, const struct tern_coll_args *args, int member)
 {
     const struct tern_board_cell *cell = cell_of(station, member);
-    unsigned call = (unsigned)(atomic_load_explicit(&cell->word, memory_order_relaxed) >> 24 & 0xff); /* was acquired */
+    struct tern_coll_says         mine = tern_op_coll_says(args);
+    struct tern_coll_says         theirs =
+        says_in(cell, atomic_load_explicit(&cell->word, memory_order_relaxed)); /* acquired */
+    struct tern_coll_pair pair = { args->what, &mine, &theirs, station->team->rank, member, 0 };
+    char                  text[384];
 
-    if (call != args->call)
-        return tern_base_fail(TERN_ERR_ARG,
-                              "%s: rank %d of the team called %s, and this rank, %d, %s; all ranks of a team make the "
-                              "same collective calls in the same order",
-                              args->what, member, tern_op_coll_name(call), station->team->rank, args->what);
-    return tern_base_fail(
-        TERN_ERR_ARG,
-        "%s: rank %d of the team passed root %d and %llu bytes or elements, and this rank, %d, root %d "
-        "and %llu; root, length, type and reduction must be the same on all ranks",
-        args->what, member, cell->root, (unsigned long long)cell->amount, station->team->rank, args->root,
-        (unsigned long long)args->amount);
+    tern_op_coll_differ(&pair, text, sizeof(text));
+    return tern_base_fail(TERN_ERR_ARG, "%s", text);
 }
 
 void tern_op_board_compare(struct tern_coll *c)
@@ -227,20 +233,20 @@ void tern_op_board_compare(struct tern_coll *c)
     const struct tern_station *station = c->station;
     uint64_t                   mine;
 
-    if (!station->board || c->station->number != (uint32_t)c->tag) /* not the latest call */
+    if (!station->board || !c->blocks || (station->number & TAG_NUMBER) != (c->tag & TAG_NUMBER)) /* not the latest */
         return;
     mine = atomic_load_explicit(&cell_of(station, c->rank)->word, memory_order_relaxed); /* its own */
-    for (int i = 0; i < c->size && number_in(mine) == station->meeting; i++) {
+    for (int i = 0; i < c->size && c->status == TERN_OK && number_in(mine) == station->meeting; i++) {
         const struct tern_board_cell *cell = cell_of(station, i);
         uint64_t                      word = atomic_load_explicit(&cell->word, memory_order_acquire);
+        struct tern_coll_says         theirs = says_in(cell, word);
+        char                          text[sizeof(c->detail)];
 
-        if (number_in(word) == station->meeting && word != mine)
-            tern_op_coll_fail(
-                c, TERN_ERR_ARG,
-                "%s: rank %d of the team called %s with root %d and %llu bytes or elements, and this "
-                "rank, %d, %s with root %d and %llu; all ranks make the same calls with the same arguments",
-                c->op.call, i, tern_op_coll_name(word >> 24 & 0xff), cell->root, (unsigned long long)cell->amount,
-                c->rank, c->op.call, c->root, (unsigned long long)c->amount);
+        if (number_in(word) != station->meeting || word == mine)
+            continue;
+        tern_op_coll_differ(&(struct tern_coll_pair){ c->op.call, &c->says, &theirs, c->rank, i, 0 }, text,
+                            sizeof(text));
+        tern_op_coll_fail(c, TERN_ERR_ARG, "%s", text);
     }
 }
 

@@ -1,16 +1,25 @@
-/* check.h: debug builds compare the calls of all ranks before a collective operation, by messages of their own. */
+/* check.h: calls that do not match: how ranks compare their calls, and what the errors say.
+ *
+ * Every message and every word on a board contains what a rank says about its call (tag.h, board.c), so that a rank
+ * that waits finds a call that does not match at no cost. Debug builds also compare the calls of all ranks before each
+ * collective operation, by messages of their own. */
 #pragma once
 
 #include "op/coll/coll.h"
 
-/* What a rank says about its call. */
-struct tern_coll_says {
-    uint64_t digest, amount;
-    int32_t  root;
-    uint16_t call;
-    uint8_t  blocks; /* 1: the blocking form */
-    uint32_t type, op;
+/* Return what this rank says about its call. */
+struct tern_coll_says tern_op_coll_says(const struct tern_coll_args *args);
+
+/* Two calls that do not match. */
+struct tern_coll_pair {
+    const char                  *what; /* the call of this rank, as error texts name it */
+    const struct tern_coll_says *mine, *theirs;
+    int                          me, rank; /* of this rank and of the other one, in the team */
+    size_t                       message;  /* bytes of the message by which this was found, if the amount is unknown */
 };
+
+/* Write a text that names the calls, and the first argument that differs. */
+void tern_op_coll_differ(const struct tern_coll_pair *pair, char *text, size_t size);
 
 /* Write the steps that exchange and compare the calls. */
 void tern_op_coll_write_check(struct tern_coll *c, const struct tern_coll_args *args);
@@ -19,5 +28,13 @@ void tern_op_coll_write_check(struct tern_coll *c, const struct tern_coll_args *
 tern_status tern_op_coll_check_first(struct tern_station *station, struct tern_ctx *ctx,
                                      const struct tern_coll_args *args, tern_status (*run)(struct tern_coll *c));
 
-/* Execute the comparison: says has an entry for each rank, in the order of the distance from this rank. */
-void tern_op_coll_compare(struct tern_coll *c, const struct tern_coll_says *says);
+/* Execute the comparison, a step that tern_op_coll_write_check has written. */
+void tern_op_coll_compare(struct tern_coll *c, const struct tern_coll_step *step);
+
+/* Look for messages that belong to the same number on the team as the operation, but to another call, and for members
+ * that have given up. The caller holds the lock of the station. */
+void tern_op_coll_search(struct tern_coll *c);
+
+/* Tell the other members, as far as there is space, that this rank has given up its call with this number, and why:
+ * they may wait for it. */
+void tern_op_coll_warn(struct tern_station *station, uint32_t number, const char *why);

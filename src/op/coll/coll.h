@@ -49,6 +49,21 @@ enum tern_coll_call { TERN_COLL_CALLS(TERN_COLL_AS_ENUM) TERN_COLL_COUNT };
 /* Return the name of a public call, such as "tern_sync". Any number is permitted. */
 const char *tern_op_coll_name(unsigned call);
 
+/* What a rank says about its call. It must be equal on all ranks, apart from own. Debug builds send it: see check.h. */
+struct tern_coll_says {
+    uint64_t digest;  /* of the root, the amount, the elements and the lengths of blocks */
+    uint64_t amount;  /* elements of a reduction, otherwise bytes; of lists the sum, or 0 if ranks do not know it */
+    uint64_t elem;    /* bytes of an element, or 0 */
+    uint64_t own;     /* bytes of this rank's block */
+    int32_t  root;    /* -1: none */
+    uint16_t kind;    /* type, reduction and flags: tern_op_coll_kind */
+    uint8_t  call;    /* enum tern_coll_call */
+    uint8_t  blocks;  /* 1: the blocking form */
+    uint32_t unknown; /* fields that are not known of another rank */
+    uint32_t reserved;
+};
+enum { TERN_COLL_SAYS_AMOUNT = 1, TERN_COLL_SAYS_ROOT = 2 };
+
 /* The blocks of an array by rank: all of `each` bytes, one after the other (len is NULL), or as the program has listed
  * them. */
 struct tern_coll_blocks {
@@ -68,8 +83,8 @@ struct tern_coll_args {
     struct tern_coll_how       how;
     const tern_alltoalls_args *strided;
     bool                       blocks; /* the blocking form */
-    uint64_t                   digest; /* of what must be equal on all ranks: the number that is compared */
-    uint64_t                   amount; /* the length or count that error texts name */
+    uint64_t                   digest; /* see struct tern_coll_says */
+    uint64_t                   amount;
 };
 
 /* ---- schedules ---- */
@@ -111,7 +126,7 @@ struct tern_coll {
     int                    rank, size; /* of this process in the team, and of the team */
     uint8_t                call;
     int                    root;
-    uint64_t               amount;
+    struct tern_coll_says  says;
     uint64_t               tag;
     const char            *algorithm; /* its name, for reports */
     struct tern_coll_how   how;
@@ -125,7 +140,7 @@ struct tern_coll {
     bool                   ended;       /* a thread is about to report its end. Guarded by the lock of the station */
     bool                   warned;      /* the other members know of the error */
     uint32_t               looks;       /* number of looks without progress, for the search for mismatched calls */
-    char                   detail[200]; /* text of the error; "": none */
+    char                   detail[384]; /* text of the error; "": none */
 };
 
 /* Write a step. A step for which there is no memory makes the schedule fail (status). */

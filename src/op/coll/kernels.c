@@ -4,6 +4,7 @@
 #include "op/coll/kernels.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -243,6 +244,40 @@ size_t tern_op_coll_elem(unsigned op, unsigned type)
         return bytes;
     return bytes > sizeof(int64_t) ? sizeof(struct loc_long_double) : bytes ? sizeof(struct loc_i64) : 0;
 }
+
+/* ---- numbers that ranks compare: 4 bits for the type, 4 for the reduction, 2 for the flags ---- */
+
+enum { KIND_USER = 15 };
+
+uint16_t tern_op_coll_kind(unsigned op, unsigned type, unsigned flags)
+{
+    unsigned row = op == TERN_USER ? KIND_USER : row_of(type), column = op == TERN_USER ? KIND_USER : column_of(op);
+
+    return (uint16_t)(row | column << 4 | (flags & 3) << 8);
+}
+
+void tern_op_coll_kind_text(unsigned kind, char *text, size_t size)
+{
+#define TYPE_NAME(name, type, bytes, text) [name] = #name,
+#define OP_NAME(name, number, text) [name] = #name,
+    static const char *const types[16] = { TERN_TYPE_LIST(TYPE_NAME)[TERN_TYPES] = "TERN_LONG_DOUBLE" };
+    static const char *const ops[16] = { TERN_REDUCTION_LIST(OP_NAME)[LAND] = "TERN_LAND",
+                                         [LOR] = "TERN_LOR",
+                                         [LXOR] = "TERN_LXOR",
+                                         [ABSMIN] = "TERN_ABSMIN",
+                                         [ABSMAX] = "TERN_ABSMAX",
+                                         [MINLOC] = "TERN_MINLOC",
+                                         [MAXLOC] = "TERN_MAXLOC",
+                                         [KIND_USER] = "TERN_USER" };
+#undef TYPE_NAME
+#undef OP_NAME
+    const char *type = types[kind & 15], *op = ops[kind >> 4 & 15];
+
+    snprintf(text, size, "%s%s%s%s%s", type ? type : "", type ? ", " : "", op ? op : "an unknown reduction",
+             kind >> 8 & TERN_REPRODUCIBLE ? ", TERN_REPRODUCIBLE" : "",
+             kind >> 8 & TERN_COMMUTATIVE ? ", TERN_COMMUTATIVE" : "");
+}
+_Static_assert(TYPES <= 15 && (int)OPS <= 15 && (int)KIND_USER == 15, "types and reductions have 4 bits each");
 
 /* Combine with the function of the program, whose result replaces the upper operand, and store the result in out, which
  * is another array: a piece at a time. */

@@ -20,8 +20,8 @@ struct tern_coll_how {
     const struct tern_coll_kernel *kernel; /* NULL: the function of the program */
     tern_reduce_fn                 fn;
     void                          *user;
-    size_t                         elem; /* bytes of an element */
-    uint32_t                       type, op;
+    size_t                         elem;     /* bytes of an element */
+    uint16_t                       kind;     /* tern_op_coll_kind */
     bool                           commutes; /* ranks may be combined in any order */
     bool                           fold;     /* ranks must be combined one after the other */
 };
@@ -31,6 +31,12 @@ const struct tern_coll_kernel *tern_op_coll_kernel(unsigned op, unsigned type);
 
 /* Return the bytes of an element; 0: the type is unknown. */
 size_t tern_op_coll_elem(unsigned op, unsigned type);
+
+/* Return a number of 10 bits for a type, a reduction and flags, which tern_op_coll_kernel and the call accept. */
+uint16_t tern_op_coll_kind(unsigned op, unsigned type, unsigned flags);
+
+/* Write the constants that such a number stands for, as the program spells them. Any number is permitted. */
+void tern_op_coll_kind_text(unsigned kind, char *text, size_t size);
 
 /* Combine `bytes` bytes of elements. out may be equal to lower or to upper. Returns false if there is no memory, which
  * only large elements of the program need. */

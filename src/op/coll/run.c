@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "core/job.h"
-#include "op/coll/board.h"
 #include "op/coll/check.h"
 #include "op/coll/coll.h"
 #include "op/coll/tag.h"
@@ -17,7 +16,7 @@
 
 static uint64_t tag_of(const struct tern_coll *c, const struct tern_coll_step *step)
 {
-    return TERN_UNLIKELY(step->checks) ? tag_make((uint32_t)(c->tag & TAG_NUMBER), TERN_COLL_COUNT, 0) : c->tag;
+    return TERN_UNLIKELY(step->checks) ? tag_special(c->tag, TAG_COMPARES) : c->tag;
 }
 
 static struct tern_request *request_new(struct tern_coll *c, struct tern_coll_step *step, enum tern_request_kind kind)
@@ -122,7 +121,7 @@ static bool execute(struct tern_coll *c, struct tern_coll_step *step)
     case TERN_COLL_WAIT: return collect(c);
     case TERN_COLL_COPY: memmove(step->to, step->from, step->bytes); break;
     case TERN_COLL_PACK: pack(step); break;
-    case TERN_COLL_COMPARE: tern_op_coll_compare(c, (const struct tern_coll_says *)(const void *)step->to); break;
+    case TERN_COLL_COMPARE: tern_op_coll_compare(c, step); break;
     case TERN_COLL_COMBINE:
         if (!tern_op_coll_combine(&c->how, step->to, step->from, step->with, step->bytes))
             tern_op_coll_fail(c, TERN_ERR_NOMEM, "%s: no memory for an element", c->op.call);
@@ -142,51 +141,6 @@ static int awaited(const struct tern_coll *c)
     return -1;
 }
 
-/* Look for a message of the awaited rank that belongs to the same number on the team, but to another call. */
-static void search(struct tern_coll *c)
-{
-    int                    peer = awaited(c);
-    struct tern_match_name name = { .scope = c->station->group.id, .tag = c->tag, .class = TERN_MATCH_BITS };
-    tern_request_info      info;
-
-    if (c->blocks && c->status == TERN_OK)
-        tern_op_board_compare(c);
-    if (peer < 0 || c->status < 0)
-        return;
-    name.source = tern_core_team_world(c->station->team, peer);
-    if (tern_op_tagged_find(c->station->ctx, &name, TAG_NUMBER, &info, NULL) != TERN_OK || (uint64_t)info.tag == c->tag)
-        return;
-    if (tag_call((uint64_t)info.tag) == TERN_COLL_COUNT + 1)
-        tern_op_coll_fail(c, TERN_ERR_ARG, "%s: rank %d of the team has given up this call, because of an error there",
-                          c->op.call, peer);
-    else if (tag_call((uint64_t)info.tag) != c->call)
-        tern_op_coll_fail(c, TERN_ERR_ARG,
-                          "%s: rank %d of the team called %s, and this rank, %d, %s; all ranks of a team make the same "
-                          "collective calls in the same order",
-                          c->op.call, peer, tern_op_coll_name(tag_call((uint64_t)info.tag)), c->rank, c->op.call);
-    else
-        tern_op_coll_fail(
-            c, TERN_ERR_ARG,
-            "%s: rank %d of the team passed other arguments than this rank, %d, which passed root %d and "
-            "%llu bytes or elements (the message has %zu bytes); root, length, type and reduction must be "
-            "the same on all ranks",
-            c->op.call, peer, c->rank, c->root, (unsigned long long)c->amount, info.len);
-}
-
-/* Tell the other members that this rank has given up the call, as far as there is space: they may wait for it. */
-static void warn(struct tern_coll *c)
-{
-    uint64_t tag = tag_make((uint32_t)(c->tag & TAG_NUMBER), TERN_COLL_COUNT + 1, 0);
-
-    c->warned = true;
-    for (int i = 1; i < c->size; i++) {
-        int peer = tern_core_team_world(c->station->team, (c->rank + i) % c->size);
-
-        if (!tern_core_job_lost(peer))
-            (void)tern_op_tagged_send_now(c->station->ctx, peer, tag, NULL, 0);
-    }
-}
-
 bool tern_op_coll_run(struct tern_coll *c, bool *over)
 {
     uint32_t before = c->next, oldest = c->oldest;
@@ -195,8 +149,10 @@ bool tern_op_coll_run(struct tern_coll *c, bool *over)
     while (c->status == TERN_OK && c->next < c->steps && execute(c, &c->step[c->next]))
         c->next++;
     empty = collect(c);
-    if (c->status < 0 && c->status != TERN_ERR_PEER && c->status != TERN_ERR_CANCELLED && !c->warned)
-        warn(c);
+    if (c->status < 0 && c->status != TERN_ERR_PEER && !c->warned) {
+        c->warned = true;
+        tern_op_coll_warn(c->station, (uint32_t)(c->tag & TAG_NUMBER), c->detail);
+    }
     if (c->status < 0)
         *over = tern_op_coll_stop(c);
     else
@@ -206,7 +162,7 @@ bool tern_op_coll_run(struct tern_coll *c, bool *over)
         return true;
     }
     if (++c->looks > LOOKS)
-        search(c);
+        tern_op_coll_search(c);
     return false;
 }
 

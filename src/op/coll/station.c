@@ -15,6 +15,7 @@
 #include "core/job.h"
 #include "core/message.h"
 #include "op/coll/board.h"
+#include "op/coll/check.h"
 #include "op/coll/coll.h"
 #include "op/coll/helper.h"
 #include "op/coll/tag.h"
@@ -47,7 +48,14 @@ static void coll_describe(const struct tern_op *op, char *text, size_t size)
     tern_op_coll_describe((const struct tern_coll *)op, text, size);
 }
 
-static const struct tern_op_kind coll_kind = { .describe = coll_describe, .release = coll_release };
+static const char *coll_explain(const struct tern_op *op)
+{
+    return ((const struct tern_coll *)op)->detail;
+}
+
+static const struct tern_op_kind coll_kind = { .describe = coll_describe,
+                                               .explain = coll_explain,
+                                               .release = coll_release };
 
 struct tern_coll *tern_op_coll_new(struct tern_station *station, struct tern_ctx *ctx,
                                    const struct tern_coll_args *args)
@@ -67,10 +75,10 @@ struct tern_coll *tern_op_coll_new(struct tern_station *station, struct tern_ctx
     c->size = station->team->size;
     c->call = args->call;
     c->root = args->root;
-    c->amount = args->amount;
+    c->says = tern_op_coll_says(args);
     c->how = args->how;
     c->blocks = args->blocks;
-    c->tag = tag_make(++station->number, args->call, args->digest);
+    c->tag = tag_make(++station->number, &c->says);
     return c;
 }
 
