@@ -8,8 +8,8 @@ DESTDIR ?=
 FOR ?= build
 
 .DEFAULT_GOAL := all
-.PHONY: all deps examples apps debug asan tsan demo check check-all install uninstall bench apps-report figures \
-        figures-quick format lint coverage clean help
+.PHONY: all deps examples apps debug asan tsan demo check check-all install uninstall bench apps-report armci-report \
+        figures figures-quick format lint coverage clean help
 
 all: ## build the library and the tools in build/lib and build/bin
 	@scripts/deps
@@ -59,6 +59,11 @@ apps-report: ## run the applications in all styles and with each MPI; tables and
 	@scripts/deps apps
 	@scripts/build release all apps
 	@scripts/apps-report
+
+armci-report: ## measure ARMCI on Tern beside ARMCI-MPI on each MPI; tables and plots are in build/armci
+	@scripts/deps armci
+	@scripts/build release all apps
+	@scripts/armci-report
 
 figures: ## simulate figures 1, 4 and 5 of the RDRP paper with 5,256 nodes, in build/figures; takes hours, can be resumed
 	@scripts/deps figures
