@@ -72,6 +72,7 @@ foreach(flavour ${armci_flavours})
     install(FILES ${CMAKE_BINARY_DIR}/${armci_name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 if(armci_flavours)
+    install(FILES ${drop_in_dir}/libtern.so.${soversion} DESTINATION ${installed_drop_in})
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/frontends/armci/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tern-armci
         FILES_MATCHING PATTERN "*.h")
 endif()

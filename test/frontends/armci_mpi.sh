@@ -9,7 +9,7 @@ LIMIT=120
 any=
 
 for launcher in $LAUNCHERS; do
-    for test in transfer atomic group shapes mixed; do
+    for test in transfer atomic group shapes mixed profile; do
         program=$PROG/armci_$test-$launcher
         [ -x "$program" ] || continue
         any=yes

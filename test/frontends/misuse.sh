@@ -80,6 +80,8 @@ ends domain 'armci_domain_nprocs: there is no domain with the number 99'
 ends segment 'armci_stride_info_next: there are only 1 segments'
 ends error 'ARMCI_Error: the program gives up \(7\)'
 check "the status is that of ARMCI_Error" status_is 7
+ends abort 'ARMCI_Error: armci_msg_abort was called \(5\)'
+check "the status is that of armci_msg_abort" status_is 5
 for how in barrier lock receive notify gop flag; do
     dies die_$how
 done

@@ -71,6 +71,7 @@ static char *there(long offset)
     X(segment, (armci_stride_info_init(&info, &one, 0, stride, count), armci_stride_info_next(&info),         \
                 armci_stride_info_next(&info), 0))                                                            \
     X(error, (ARMCI_Error("the program gives up", 7), 0))                                                     \
+    X(abort, (armci_msg_abort(5), 0))                                                                         \
     X(end_twice, (ARMCI_Finalize(), ARMCI_Finalize()))                                                        \
     X(late, (ARMCI_Finalize(), ARMCI_Put(&value, &value, 8, 0)))
 
