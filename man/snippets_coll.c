@@ -28,6 +28,16 @@ static void meet_later(tern_ctx *ctx)
     CHECK(tern_event_wait(&event, TERN_FOREVER));
 }
 
+/* tern_barrier_with: Compute while the puts of all ranks arrive. */
+static void meet_after_puts(tern_ctx *ctx)
+{
+    tern_event event;
+
+    CHECK(tern_barrier_with(ctx, &TERN_OPTS(.event = &event)));
+    compute();
+    CHECK(tern_event_wait(&event, TERN_FOREVER));
+}
+
 /* tern_broadcast, tern_scatter, tern_gather: Rank 0 distributes a parameter and work, and collects the results. */
 static void farm(tern_ctx *ctx, const double *work, double *results)
 {

@@ -27,10 +27,13 @@
  * Errors: an argument that is invalid by itself is refused before anything is sent: TERN_ERR_ARG or TERN_ERR_RANGE. If
  * ranks make different calls, or pass different roots, lengths, types or reductions, the call fails with TERN_ERR_ARG
  * on ranks that learn of it, and the text names both ranks and what they passed; debug builds always compare the calls
- * of all ranks first. If a rank of the team dies, all ranks whose part is not complete get TERN_ERR_PEER; the survivors
- * continue with a team of their own (tern_team_survivors). After TERN_ERR_ARG that other ranks caused, TERN_ERR_TIMEOUT
- * and TERN_ERR_PEER, the contents of the results are undefined, and no further collective call of this header is
- * possible on the team.
+ * of all ranks first. Other builds send no message for that: a rank learns of it from the messages and the shared
+ * memory of the call itself. On one node that includes a blocking call of which another rank has made the nonblocking
+ * form, or instead of which it has called tern_barrier or another collective call of Tern. What no rank can learn leads
+ * to a stall report (option TERN_STALL_REPORT); an example is a nonblocking reduce with different roots. If a rank of
+ * the team dies, all ranks whose part is not complete get TERN_ERR_PEER; the survivors continue with a team of their
+ * own (tern_team_survivors). After TERN_ERR_ARG that other ranks caused, TERN_ERR_TIMEOUT and TERN_ERR_PEER, the
+ * contents of the results are undefined, and no further collective call of this header is possible on the team.
  *
  * The algorithms and how Tern chooses among them are described in docs/collectives.md; the option TERN_COLL forces one.
  */
@@ -156,6 +159,29 @@ TERN_API tern_status tern_sync(tern_ctx *ctx);
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
  *          time. The call does not wait for other ranks. */
 TERN_API tern_status tern_sync_with(tern_ctx *ctx, const tern_opts *opts);
+
+/* Start a barrier, with options. The operation waits until all one-sided operations that the context had started before
+ * the call, with or without an event, are complete, and then until every rank of the context's team has made the call.
+ * It does not wait for tagged messages, nor for operations that wait for a counter. The operation is complete when
+ * opts->event completes or opts->counter has been incremented; at least one of them is set. If opts->when is set, this
+ * rank takes part when that counter reaches opts->threshold. All ranks use this form of the call.
+ * Returns  TERN_OK: the operation has started, or waits for its counter. Its event reports TERN_ERR_PEER if a rank of
+ *            the team dies, TERN_ERR_ARG if this rank learns that other ranks made another collective call, or the
+ *            first error, since the last tern_quiet, of an operation without an event; the other ranks then get
+ *            TERN_ERR_ARG.
+ *          TERN_ERR_ARG: ctx is NULL, opts is NULL, has no event and no counter, or has an option that collective
+ *            calls do not have.
+ *          TERN_ERR_PEER: a rank of the team has died.
+ *          TERN_ERR_NOMEM: there is not enough memory.
+ *          TERN_ERR_SYSTEM: the thread that makes progress while the program computes cannot be created.
+ *          TERN_ERR_STATE: an active message handler made the call, another thread of this rank is in a collective
+ *            call on the team, or an earlier collective call on the team failed half way.
+ *          After an error, no event has been filled.
+ * Remote   Everything that the ranks did before the call is visible to all of them when the operation is complete.
+ * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
+ *          time. The call does not wait for other ranks. The operations of the context complete when they would
+ *          complete without a barrier; some need a call of the program that makes progress on the context. */
+TERN_API tern_status tern_barrier_with(tern_ctx *ctx, const tern_opts *opts);
 
 /* Broadcast bytes from one rank to all. The call copies the len bytes at buf of rank root to buf of every other rank
  * of the context's team. All ranks pass the same root and len.

@@ -126,8 +126,9 @@ TERN_API tern_status tern_barrier(tern_ctx *ctx);
  * rank's place in all. The call is collective, len is the same on all ranks, and the call is meant for small blocks. It
  * does not complete operations of the context.
  * Returns  TERN_OK: all contains the bytes of every rank.
- *          TERN_ERR_ARG: a pointer is NULL; or, on all ranks, ranks passed different lengths or made different
- *            collective calls.
+ *          TERN_ERR_ARG: a pointer is NULL, or src overlaps all and is not this rank's place there; or, on all ranks,
+ *            ranks passed different lengths or made different collective calls.
+ *          TERN_ERR_RANGE: len times the size of the team is too large.
  *          TERN_ERR_PEER: a rank of the team died. All living ranks return this error.
  *          TERN_ERR_TIMEOUT: the context's time limit passed. Afterwards, the team can make no collective calls but
  *            tern_region_free and tern_finalize.

@@ -27,7 +27,8 @@ TERN_BEGIN_DECLS
 #define TERN_TYPE_AS_ENUM(name, type, bytes, text) name,
 typedef enum tern_type {
     TERN_TYPE_LIST(TERN_TYPE_AS_ENUM) TERN_TYPES, /* number of types of atomic operations and accumulates */
-    TERN_LONG_DOUBLE = 64
+    TERN_LONG_DOUBLE = 64,
+    TERN_COMPLEX_LONG_DOUBLE = 65
 } tern_type;
 #undef TERN_TYPE_AS_ENUM
 

@@ -22,8 +22,7 @@ static tern_status begin(tern_ctx *ctx, const struct tern_coll_args *args, bool 
     return TERN_OK;
 }
 
-/* Compute n * each, the size of an array. */
-static tern_status multiply(size_t n, size_t each, const char *what, size_t *bytes)
+tern_status tern_api_multiply(size_t n, size_t each, const char *what, size_t *bytes)
 {
     if (__builtin_mul_overflow(n, each, bytes) || *bytes > PTRDIFF_MAX)
         return tern_base_fail(TERN_ERR_RANGE, "%s: %zu times %zu bytes are more than the address space holds", what, n,
@@ -38,9 +37,8 @@ static tern_status need(const void *pointer, size_t bytes, const char *name, con
     return TERN_OK;
 }
 
-/* Check that two arrays do not overlap, unless they are the same or permitted is where the second may begin. */
-static tern_status apart(const void *a, size_t a_bytes, const void *b, size_t b_bytes, const void *permitted,
-                         const char *what)
+tern_status tern_api_apart(const void *a, size_t a_bytes, const void *b, size_t b_bytes, const void *permitted,
+                           const char *what)
 {
     uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
 
@@ -167,9 +165,9 @@ static struct tern_coll_args args_of(enum tern_coll_call call, int root, const s
     return (struct tern_coll_args){ .what = form->what, .call = (uint8_t)call, .root = root };
 }
 
-tern_status tern_api_sync(tern_ctx *ctx, const struct form *form)
+tern_status tern_api_sync(tern_ctx *ctx, enum tern_coll_call call, const struct form *form)
 {
-    struct tern_coll_args args = args_of(TERN_COLL_SYNC, -1, form);
+    struct tern_coll_args args = args_of(call, -1, form);
     tern_status           st = begin(ctx, &args, false);
 
     return st < 0 ? st : go(ctx, &args, form);
@@ -181,7 +179,8 @@ tern_status tern_api_broadcast(tern_ctx *ctx, int root, void *buf, size_t len, c
     size_t                bytes;
     tern_status           st = begin(ctx, &args, true);
 
-    if (st < 0 || (st = multiply(1, len, form->what, &bytes)) < 0 || (st = need(buf, len, "buf", form->what)) < 0)
+    if (st < 0 || (st = tern_api_multiply(1, len, form->what, &bytes)) < 0 ||
+        (st = need(buf, len, "buf", form->what)) < 0)
         return st;
     args.src = args.dst = buf;
     args.len = args.amount = len;
@@ -197,11 +196,11 @@ tern_status tern_api_reduce(tern_ctx *ctx, struct tern_coll_args *args, size_t c
     bool        result = st == TERN_OK && (!rooted || args->root == ctx->team->rank);
 
     if (st < 0 || (st = read_how(how, args)) < 0 ||
-        (st = multiply(count, args->how.elem, form->what, &args->len)) < 0 ||
+        (st = tern_api_multiply(count, args->how.elem, form->what, &args->len)) < 0 ||
         (st = need(args->src, args->len, "src", form->what)) < 0)
         return st;
     if (result && ((st = need(args->dst, args->len, "dst", form->what)) < 0 ||
-                   (st = apart(args->src, args->len, args->dst, args->len, args->src, form->what)) < 0))
+                   (st = tern_api_apart(args->src, args->len, args->dst, args->len, args->src, form->what)) < 0))
         return st;
     args->amount = count;
     return go(ctx, args, form);
@@ -214,12 +213,12 @@ tern_status tern_api_reduce_scatter(tern_ctx *ctx, struct tern_coll_args *args, 
     tern_status st = begin(ctx, args, false);
 
     if (st < 0 || (st = read_how(how, args)) < 0 ||
-        (st = multiply(count, args->how.elem, form->what, &args->len)) < 0 ||
-        (st = multiply((size_t)ctx->team->size, args->len, form->what, &all)) < 0 ||
+        (st = tern_api_multiply(count, args->how.elem, form->what, &args->len)) < 0 ||
+        (st = tern_api_multiply((size_t)ctx->team->size, args->len, form->what, &all)) < 0 ||
         (st = need(args->src, all, "src", form->what)) < 0 ||
         (st = need(args->dst, args->len, "dst", form->what)) < 0 ||
-        (st = apart(args->src, all, args->dst, args->len, args->src + (size_t)ctx->team->rank * args->len,
-                    form->what)) < 0)
+        (st = tern_api_apart(args->src, all, args->dst, args->len, args->src + (size_t)ctx->team->rank * args->len,
+                             form->what)) < 0)
         return st;
     args->from.each = args->len;
     args->amount = count;
@@ -242,8 +241,8 @@ static tern_status reduce_blocks(tern_ctx *ctx, struct tern_coll_args *args, con
     args->amount = b->sum;
     if ((st = need(args->src, b->sum, "src", form->what)) < 0 ||
         (st = need(args->dst, args->len, "dst", form->what)) < 0 ||
-        (st = apart(args->src, b->bytes, args->dst, args->len, args->src + b->of.offset[ctx->team->rank], form->what)) <
-            0)
+        (st = tern_api_apart(args->src, b->bytes, args->dst, args->len, args->src + b->of.offset[ctx->team->rank],
+                             form->what)) < 0)
         return st;
     return go(ctx, args, form);
 }
@@ -269,7 +268,7 @@ tern_status tern_api_equal(tern_ctx *ctx, struct tern_coll_args *args, const str
     tern_status st = begin(ctx, args, args->call != TERN_COLL_ALLGATHER);
     bool        whole; /* this rank has the array of all blocks */
 
-    if (st < 0 || (st = multiply((size_t)ctx->team->size, args->len, form->what, &all)) < 0)
+    if (st < 0 || (st = tern_api_multiply((size_t)ctx->team->size, args->len, form->what, &all)) < 0)
         return st;
     whole = !rooted || args->root == ctx->team->rank;
     args->from.each = args->to.each = args->amount = args->len;
@@ -278,9 +277,11 @@ tern_status tern_api_equal(tern_ctx *ctx, struct tern_coll_args *args, const str
     if ((scatters ? true : whole) && (st = need(args->dst, scatters ? args->len : all, "the result", form->what)) < 0)
         return st;
     if (whole && scatters)
-        st = apart(args->src, all, args->dst, args->len, args->src + (size_t)ctx->team->rank * args->len, form->what);
+        st = tern_api_apart(args->src, all, args->dst, args->len, args->src + (size_t)ctx->team->rank * args->len,
+                            form->what);
     else if (whole)
-        st = apart(args->dst, all, args->src, args->len, args->dst + (size_t)ctx->team->rank * args->len, form->what);
+        st = tern_api_apart(args->dst, all, args->src, args->len, args->dst + (size_t)ctx->team->rank * args->len,
+                            form->what);
     return st < 0 ? st : go(ctx, args, form);
 }
 
@@ -296,7 +297,8 @@ static tern_status listed(tern_ctx *ctx, struct tern_coll_args *args, const stru
         return tern_base_fail(TERN_ERR_ARG, "%s: len is %zu, but blocks says %zu for this rank, %d", form->what,
                               args->len, b->of.len[me], me);
     if ((st = need(array, b->sum, scatters ? "src" : "dst", form->what)) < 0 ||
-        (st = apart(array, b->bytes, own, args->len, (const unsigned char *)array + b->of.offset[me], form->what)) < 0)
+        (st = tern_api_apart(array, b->bytes, own, args->len, (const unsigned char *)array + b->of.offset[me],
+                             form->what)) < 0)
         return st;
     *(scatters ? &args->from : &args->to) = b->of;
     for (int i = 0; args->call == TERN_COLL_ALLGATHERV && i < ctx->team->size; i++)
@@ -311,7 +313,7 @@ tern_status tern_api_listed(tern_ctx *ctx, struct tern_coll_args *args, const te
     struct blocks b;
     tern_status   st = begin(ctx, args, args->call != TERN_COLL_ALLGATHERV);
 
-    if (st < 0 || (st = multiply(1, args->len, form->what, &b.bytes)) < 0 ||
+    if (st < 0 || (st = tern_api_multiply(1, args->len, form->what, &b.bytes)) < 0 ||
         (st = need(args->call == TERN_COLL_SCATTERV ? args->dst : args->src, args->len, "the block", form->what)) < 0)
         return st;
     if (args->call != TERN_COLL_ALLGATHERV && args->root != ctx->team->rank)
@@ -328,9 +330,9 @@ tern_status tern_api_alltoall(tern_ctx *ctx, struct tern_coll_args *args, const 
     size_t      all;
     tern_status st = begin(ctx, args, false);
 
-    if (st < 0 || (st = multiply((size_t)ctx->team->size, args->len, form->what, &all)) < 0 ||
+    if (st < 0 || (st = tern_api_multiply((size_t)ctx->team->size, args->len, form->what, &all)) < 0 ||
         (st = need(args->src, all, "src", form->what)) < 0 || (st = need(args->dst, all, "dst", form->what)) < 0 ||
-        (st = apart(args->src, all, args->dst, all, NULL, form->what)) < 0)
+        (st = tern_api_apart(args->src, all, args->dst, all, NULL, form->what)) < 0)
         return st;
     args->from.each = args->to.each = args->amount = args->len;
     return go(ctx, args, form);
@@ -347,7 +349,7 @@ static tern_status exchange(tern_ctx *ctx, struct tern_coll_args *args, const st
                               me, from->of.len[me], to->of.len[me]);
     if ((st = need(args->src, from->sum, "src", form->what)) < 0 ||
         (st = need(args->dst, to->sum, "dst", form->what)) < 0 ||
-        (st = apart(args->src, from->bytes, args->dst, to->bytes, NULL, form->what)) < 0)
+        (st = tern_api_apart(args->src, from->bytes, args->dst, to->bytes, NULL, form->what)) < 0)
         return st;
     args->from = from->of;
     args->to = to->of;
@@ -386,16 +388,16 @@ tern_status tern_api_alltoalls(tern_ctx *ctx, struct tern_coll_args *args, const
         return TERN_ERR_ARG;
     if (strided->elem == 0 || strided->src_stride == 0 || strided->dst_stride == 0)
         return refuse(form->what, "args->elem and the strides are at least 1");
-    if ((st = multiply((size_t)ctx->team->size, strided->count, form->what, &n)) < 0 ||
-        (st = multiply(n, strided->src_stride, form->what, &src)) < 0 ||
-        (st = multiply(src, strided->elem, form->what, &src)) < 0 ||
-        (st = multiply(n, strided->dst_stride, form->what, &dst)) < 0 ||
-        (st = multiply(dst, strided->elem, form->what, &dst)) < 0 ||
+    if ((st = tern_api_multiply((size_t)ctx->team->size, strided->count, form->what, &n)) < 0 ||
+        (st = tern_api_multiply(n, strided->src_stride, form->what, &src)) < 0 ||
+        (st = tern_api_multiply(src, strided->elem, form->what, &src)) < 0 ||
+        (st = tern_api_multiply(n, strided->dst_stride, form->what, &dst)) < 0 ||
+        (st = tern_api_multiply(dst, strided->elem, form->what, &dst)) < 0 ||
         (st = need(args->src, src, "src", form->what)) < 0 || (st = need(args->dst, dst, "dst", form->what)) < 0)
         return st;
     src -= n > 0 ? (strided->src_stride - 1) * strided->elem : 0; /* behind the last element */
     dst -= n > 0 ? (strided->dst_stride - 1) * strided->elem : 0;
-    if ((st = apart(args->src, src, args->dst, dst, NULL, form->what)) < 0)
+    if ((st = tern_api_apart(args->src, src, args->dst, dst, NULL, form->what)) < 0)
         return st;
     args->strided = strided;
     args->len = strided->elem * strided->count;

@@ -13,14 +13,21 @@ tern_status tern_sync(tern_ctx *ctx)
 {
     const struct form form = { .what = "tern_sync" };
 
-    return tern_api_sync(ctx, &form);
+    return tern_api_sync(ctx, TERN_COLL_SYNC, &form);
 }
 
 tern_status tern_sync_with(tern_ctx *ctx, const tern_opts *opts)
 {
     const struct form form = { .what = "tern_sync_with", .with = true, .opts = opts };
 
-    return tern_api_sync(ctx, &form);
+    return tern_api_sync(ctx, TERN_COLL_SYNC, &form);
+}
+
+tern_status tern_barrier_with(tern_ctx *ctx, const tern_opts *opts)
+{
+    const struct form form = { .what = "tern_barrier_with", .with = true, .opts = opts };
+
+    return tern_api_sync(ctx, TERN_COLL_BARRIER, &form);
 }
 
 tern_status tern_broadcast(tern_ctx *ctx, int root, void *buf, size_t len)

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "api/check.h"
+#include "api/coll.h"
 #include "api/shared.h"
 #include "api/use.h"
 #include "core/context.h"
@@ -173,11 +174,16 @@ tern_status tern_allgather(tern_ctx *ctx, const void *src, size_t len, void *all
         return use.status;
 
     tern_status st;
+    size_t      bytes;
 
     if (!ctx || ctx->gone)
         return tern_core_ctx_check(ctx, "tern_allgather");
     if (len > 0 && (!src || !all))
         return tern_base_fail(TERN_ERR_ARG, "tern_allgather: %s is NULL, but len is %zu", src ? "all" : "src", len);
+    if ((st = tern_api_multiply((size_t)ctx->team->size, len, "tern_allgather", &bytes)) < 0 ||
+        (st = tern_api_apart(all, bytes, src, len, (unsigned char *)all + (size_t)ctx->team->rank * len,
+                             "tern_allgather")) < 0)
+        return st;
     if ((st = tern_core_team_claim(ctx->team, ctx, "tern_allgather")) < 0)
         return st;
     st = tern_core_team_gather(ctx->team, src, len, all, tern_core_ctx_deadline(ctx), TERN_COLLECTIVE_ALLGATHER);

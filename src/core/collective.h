@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-/* The barrier is the first: a group whose member says nothing else is in a barrier. */
+/* The barrier is the first: a group whose member says nothing else is in a barrier. The calls of tern/coll.h are at the
+ * end, from SYNC on, in the order of op/coll/coll.h. */
 #define TERN_COLLECTIVES(X)                              \
     X(BARRIER, "tern_barrier")                           \
     X(ALLGATHER, "tern_allgather")                       \
@@ -25,7 +26,25 @@
     X(TEAM_DUP, "tern_team_dup")                         \
     X(TEAM_SURVIVORS, "tern_team_survivors")             \
     X(TEAM_FREE, "tern_team_free")                       \
-    X(AM_CLIENT_FREE, "tern_am_client_free")
+    X(AM_CLIENT_FREE, "tern_am_client_free")             \
+    X(SYNC, "tern_sync")                                 \
+    X(BROADCAST, "tern_broadcast")                       \
+    X(REDUCE, "tern_reduce")                             \
+    X(ALLREDUCE, "tern_allreduce")                       \
+    X(REDUCE_SCATTER, "tern_reduce_scatter")             \
+    X(GATHER, "tern_gather")                             \
+    X(SCATTER, "tern_scatter")                           \
+    X(COLL_ALLGATHER, "tern_allgather")                  \
+    X(ALLTOALL, "tern_alltoall")                         \
+    X(SCAN, "tern_scan")                                 \
+    X(EXSCAN, "tern_exscan")                             \
+    X(REDUCE_SCATTERV, "tern_reduce_scatterv")           \
+    X(GATHERV, "tern_gatherv")                           \
+    X(SCATTERV, "tern_scatterv")                         \
+    X(ALLGATHERV, "tern_allgatherv")                     \
+    X(ALLTOALLV, "tern_alltoallv")                       \
+    X(ALLTOALLS, "tern_alltoalls")                       \
+    X(COLL_BARRIER, "tern_barrier")
 
 #define TERN_COLLECTIVE_ENUM(name, text) TERN_COLLECTIVE_##name,
 enum tern_collective { TERN_COLLECTIVES(TERN_COLLECTIVE_ENUM) TERN_COLLECTIVE_COUNT };

@@ -17,6 +17,8 @@ struct quiet {
     uint32_t              epoch;   /* of the engine */
     bool                  reports; /* the event returns the first error of an operation without an event */
     char                  failed_op[sizeof(((struct tern_ctx *)0)->failed_op)];
+    tern_quiet_then      *then; /* called at the end; NULL: there is an event */
+    void                 *arg;
 };
 
 /* ---- what is left ---- */
@@ -65,6 +67,13 @@ static void quiet_advance(struct tern_op *op)
     atomic_thread_fence(memory_order_seq_cst);
     if (quiet->reports && (st = tern_core_ctx_take_failure(ctx)) < 0)
         memcpy(quiet->failed_op, ctx->failed_op, sizeof(quiet->failed_op));
+    if (quiet->then) {
+        tern_quiet_then *then = quiet->then;
+
+        quiet->then = NULL;
+        then(quiet->arg, st, quiet->failed_op);
+        st = TERN_OK;
+    }
     tern_core_op_complete(op, st);
 }
 
@@ -95,11 +104,38 @@ static void quiet_cancel(struct tern_op *op)
     (void)op; /* a marker accesses no memory of the program */
 }
 
-static const struct tern_op_kind quiet_kind = { .advance = quiet_advance,
-                                                .cancel = quiet_cancel,
-                                                .describe = quiet_describe };
+static void quiet_release(struct tern_op *op)
+{
+    struct quiet *quiet = (struct quiet *)op;
+
+    if (quiet->then)
+        quiet->then(quiet->arg, TERN_ERR_CANCELLED, "");
+}
+
+static const struct tern_op_kind quiet_kind = {
+    .advance = quiet_advance, .cancel = quiet_cancel, .describe = quiet_describe, .release = quiet_release
+};
 
 /* ---- starting and waiting ---- */
+
+/* Create a marker. NULL, with a detail: no memory. */
+static struct quiet *create(struct tern_ctx *ctx, enum tern_quiet_scope scope, int rank, const char *call)
+{
+    struct quiet *quiet = tern_core_op_alloc(ctx, sizeof(*quiet), &quiet_kind, call);
+
+    if (!quiet) {
+        tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for %zu bytes", call, sizeof(*quiet));
+        return NULL;
+    }
+    quiet->op.link.xfer = (struct tern_xfer){ .part = &tern_core_op_nowhere };
+    quiet->scope = scope;
+    quiet->rank = rank;
+    quiet->epoch = ctx->engine ? tern_op_engine_next_epoch(ctx) : 0;
+    quiet->reports = true;
+    quiet->failed_op[0] = '\0';
+    quiet->then = NULL;
+    return quiet;
+}
 
 /* Start a marker, if there is anything to wait for. */
 static tern_status start(struct tern_ctx *ctx, enum tern_quiet_scope scope, int rank, bool reports, const char *call,
@@ -110,15 +146,10 @@ static tern_status start(struct tern_ctx *ctx, enum tern_quiet_scope scope, int 
     *event = TERN_EVENT_INIT;
     if (!tern_core_ctx_is_busy(ctx))
         return TERN_OK;
-    if (!(quiet = tern_core_op_alloc(ctx, sizeof(*quiet), &quiet_kind, call)))
-        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for %zu bytes", call, sizeof(*quiet));
-    quiet->op.link.xfer = (struct tern_xfer){ .part = &tern_core_op_nowhere };
+    if (!(quiet = create(ctx, scope, rank, call)))
+        return TERN_ERR_NOMEM;
     quiet->op.events = 1;
-    quiet->scope = scope;
-    quiet->rank = rank;
-    quiet->epoch = ctx->engine ? tern_op_engine_next_epoch(ctx) : 0;
     quiet->reports = reports;
-    quiet->failed_op[0] = '\0';
     *event = tern_core_event_make(&quiet->op, false);
     tern_core_op_enlist(&quiet->op);
     return TERN_OK;
@@ -127,6 +158,27 @@ static tern_status start(struct tern_ctx *ctx, enum tern_quiet_scope scope, int 
 tern_status tern_core_quiet_start(struct tern_ctx *ctx, const char *call, tern_event *event)
 {
     return start(ctx, TERN_QUIET_ALL, -1, true, call, event);
+}
+
+tern_status tern_core_quiet_then(struct tern_ctx *ctx, const char *call, tern_quiet_then *then, void *arg)
+{
+    struct quiet *quiet;
+    tern_status   st;
+
+    if (!tern_core_ctx_is_busy(ctx)) {
+        /* seq_cst: as in tern_quiet() */
+        atomic_thread_fence(memory_order_seq_cst);
+        st = tern_core_ctx_take_failure(ctx);
+        then(arg, st, ctx->failed_op);
+        return TERN_OK;
+    }
+    if (!(quiet = create(ctx, TERN_QUIET_ALL, -1, call)))
+        return TERN_ERR_NOMEM;
+    quiet->op.events = 0;
+    quiet->then = then;
+    quiet->arg = arg;
+    tern_core_op_enlist(&quiet->op);
+    return TERN_OK;
 }
 
 static tern_status wait_poll(void *arg)

@@ -19,6 +19,12 @@ enum tern_quiet_scope {
  * or TERN_ERR_NOMEM. */
 tern_status tern_core_quiet_start(struct tern_ctx *ctx, const char *call, tern_event *event);
 
+/* Call then(arg, status, failed) once when everything that the context has started is complete, which may be at once.
+ * failed describes the first operation without an event that has failed, if status is an error; TERN_ERR_CANCELLED: the
+ * context is closed. Returns TERN_OK, or TERN_ERR_NOMEM: then is not called. */
+typedef void tern_quiet_then(void *arg, tern_status status, const char *failed);
+tern_status  tern_core_quiet_then(struct tern_ctx *ctx, const char *call, tern_quiet_then *then, void *arg);
+
 /* Wait for everything that the context has started. Operations that other threads start meanwhile on a shared context,
  * whose lock the caller holds, do not delay the call. Returns TERN_OK, TERN_ERR_TIMEOUT, TERN_ERR_STATE in a handler,
  * or TERN_ERR_NOMEM. */

@@ -87,6 +87,37 @@ static void triggered(tern_ctx *ctx)
     OK(tern_counter_free(ended));
 }
 
+/* A barrier that completes the puts before it, nonblocking and triggered. */
+static void barriers(tern_ctx *ctx)
+{
+    enum { PUTS = 20, BYTES = 3000 };
+    static unsigned char bytes[PUTS][BYTES];
+    int                  to = (me + 1) % size;
+    tern_region         *region;
+    tern_counter        *start;
+    tern_event           event;
+
+    OK(tern_region_create(ctx, (uint64_t)PUTS * BYTES, NULL, &region));
+    OK(tern_counter_create(ctx, &start));
+    for (int round = 0; round < 3; round++) {
+        memset(bytes, 10 * me + round + 1, sizeof(bytes));
+        for (int i = 0; i < PUTS; i++)
+            OK(tern_put_nbi(ctx, region, to, (uint64_t)i * BYTES, bytes[i], BYTES));
+        OK(tern_barrier_with(ctx, &TERN_OPTS(.event = &event, .when = round == 1 ? start : NULL, .threshold = 1)));
+        if (round == 1) {
+            OK(tern_quiet(ctx));
+            RETURNS(TERN_PENDING, tern_event_test(&event));
+            OK(tern_counter_add(start, 1));
+        }
+        OK(tern_event_wait(&event, TERN_FOREVER));
+        for (uint64_t i = 0; i < (uint64_t)PUTS * BYTES; i++)
+            CHECK(((unsigned char *)tern_region_ptr(region, me))[i] == 10 * ((me + size - 1) % size) + round + 1);
+        OK(tern_sync(ctx)); /* before the next puts arrive */
+    }
+    OK(tern_counter_free(start));
+    OK(tern_region_free(region));
+}
+
 static void *on_team(void *arg)
 {
     tern_ctx *ctx = arg;
@@ -162,6 +193,7 @@ int main(void)
     many(TERN_WORLD);
     between(TERN_WORLD);
     triggered(TERN_WORLD);
+    barriers(TERN_WORLD);
     asleep();
     threads();
     OK(tern_allreduce_with(TERN_WORLD, &one, &last, 1, &sum, &TERN_OPTS(.event = &event)));

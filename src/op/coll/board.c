@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "boot/bell.h"
+#include "core/collective.h"
 #include "core/job.h"
 #include "core/wait.h"
 #include "op/coll/check.h"
@@ -47,9 +48,12 @@ static uint64_t word_of(uint32_t number, const struct tern_coll_args *args)
 /* What the member says that wrote a cell. */
 static struct tern_coll_says says_in(const struct tern_board_cell *cell, uint64_t word)
 {
-    return (struct tern_coll_says){
-        .call = word >> 27 & 0x1f, .kind = word >> 17 & 0x3ff, .root = cell->root, .amount = cell->amount, .blocks = 1
-    };
+    return (struct tern_coll_says){ .call = word >> 27 & 0x1f,
+                                    .kind = word >> 17 & 0x3ff,
+                                    .root = cell->root,
+                                    .amount = cell->amount,
+                                    .elem = cell->elem,
+                                    .blocks = 1 };
 }
 
 static uint32_t number_in(uint64_t word)
@@ -149,9 +153,100 @@ static bool is_clear(struct meeting *m)
     return true;
 }
 
+static void wake(const struct tern_station *station, int member)
+{
+    struct tern_slot *slot = tern_core_job_slot(tern_core_team_world(station->team, member));
+
+    if (TERN_UNLIKELY(tern_boot_may_sleep(slot)))
+        tern_boot_slot_wake(slot);
+}
+
+/* Wake the members that may wait until their cells are clear: one does so only if it is several calls ahead. */
+static void wake_writers(const struct tern_station *station)
+{
+    const struct tern_team *team = station->team;
+
+    atomic_thread_fence(memory_order_seq_cst); /* this member's number before it reads whether others sleep */
+    for (int i = 0; i < team->size; i++)
+        if (i != team->rank)
+            wake(station, i);
+}
+
 static bool is_over(struct meeting *m)
 {
     return m->clears ? is_clear(m) : all_written(m);
+}
+
+/* ---- members that do not come ---- */
+
+bool tern_op_board_elsewhere(const struct tern_station *station, int member, const char **call)
+{
+    struct tern_link_group *group = station->team->group;
+    uint64_t                number = 0;
+
+    if (!station->board || group->ops->doing(group, (uint32_t)member, &number) != TERN_MEMBER_IN_CALL)
+        return false;
+    *call = tern_core_collective_name((uint32_t)number);
+    /* acquire: pairs with finish(), so that what the member did before is not taken for what it did instead */
+    return (int32_t)(station->meeting - atomic_load_explicit(&board_of(station, member)->done, memory_order_acquire)) >
+           0;
+}
+
+void tern_op_board_quit(struct tern_station *station, uint32_t number)
+{
+    struct tern_board *mine = station->board ? board_of(station, station->team->rank) : NULL;
+
+    if (!mine || atomic_load_explicit(&mine->quits, memory_order_relaxed) != 0) /* its own */
+        return;
+    /* release: the word of this member, if it has written one. Pairs with strays(). */
+    atomic_store_explicit(&mine->quits, number, memory_order_release);
+    wake_writers(station);
+}
+
+/* Return a member that has not written its word, and has started a nonblocking operation instead; -1: none. */
+static int find_starter(const struct meeting *m)
+{
+    for (int i = m->next; i < m->end && !m->clears; i++)
+        if (number_in(atomic_load_explicit(&cell_of(m->station, i)->word, memory_order_relaxed)) !=
+                number_in(m->word) && /* looked at again by is_over */
+            tern_op_coll_has_started(m->station, i, NULL))
+            return i;
+    return -1;
+}
+
+/* Whether the next member, for whose word or end of an earlier call this one waits, will not come. */
+static bool strays(const struct meeting *m)
+{
+    const struct tern_board *theirs = board_of(m->station, m->next);
+    uint32_t                 awaited = m->station->meeting - (m->clears ? TERN_BOARD_CELLS : 0);
+    uint32_t                 quits = atomic_load_explicit(&theirs->quits, memory_order_acquire); /* see quit */
+    const char              *call;
+
+    return (quits != 0 && (int32_t)(awaited - quits) >= 0) ||
+           (!m->clears && tern_op_board_elsewhere(m->station, m->next, &call)) || find_starter(m) >= 0;
+}
+
+static tern_status tell_stray(const struct meeting *m)
+{
+    const struct tern_station *station = m->station;
+    struct tern_coll_says      mine = tern_op_coll_says(m->args), theirs;
+    const char                *call;
+    char                       text[384];
+    int                        starter = find_starter(m);
+
+    if (tern_op_board_elsewhere(station, m->next, &call))
+        return tern_base_fail(TERN_ERR_ARG,
+                              "%s: rank %d of the team called %s at the same time; all ranks of a team make the same "
+                              "collective calls in the same order",
+                              m->args->what, m->next, call);
+    if (starter < 0 || !tern_op_coll_has_started(station, starter, &theirs))
+        return tern_base_fail(TERN_ERR_ARG,
+                              "%s: rank %d of the team takes part in no collective call any more, because an earlier "
+                              "one failed there",
+                              m->args->what, m->next);
+    tern_op_coll_differ(&(struct tern_coll_pair){ m->args->what, &mine, &theirs, station->team->rank, starter, 0 },
+                        text, sizeof(text));
+    return tern_base_fail(TERN_ERR_ARG, "%s", text);
 }
 
 static tern_status meeting_poll(void *arg)
@@ -163,7 +258,11 @@ static tern_status meeting_poll(void *arg)
     tern_core_ctx_progress(m->ctx->handle);
     if (is_over(m))
         return TERN_OK;
-    return tern_core_team_lost(m->station->team) < 0 ? TERN_PENDING : TERN_ERR_PEER;
+    if (tern_core_team_lost(m->station->team) >= 0)
+        return TERN_ERR_PEER;
+    if (!strays(m) || is_over(m)) /* it may have written its word before it went elsewhere */
+        return TERN_PENDING;
+    return tell_stray(m);
 }
 
 static void meeting_describe(void *arg, char *text, size_t size)
@@ -233,8 +332,16 @@ void tern_op_board_compare(struct tern_coll *c)
     const struct tern_station *station = c->station;
     uint64_t                   mine;
 
+    const char *call;
+
     if (!station->board || !c->blocks || (station->number & TAG_NUMBER) != (c->tag & TAG_NUMBER)) /* not the latest */
         return;
+    for (int i = 0; i < c->size; i++)
+        if (tern_op_board_elsewhere(station, i, &call))
+            tern_op_coll_fail(c, TERN_ERR_ARG,
+                              "%s: rank %d of the team called %s at the same time; all ranks of a team make the same "
+                              "collective calls in the same order",
+                              c->op.call, i, call);
     mine = atomic_load_explicit(&cell_of(station, c->rank)->word, memory_order_relaxed); /* its own */
     for (int i = 0; i < c->size && c->status == TERN_OK && number_in(mine) == station->meeting; i++) {
         const struct tern_board_cell *cell = cell_of(station, i);
@@ -272,16 +379,9 @@ static void publish(struct meeting *m, const void *from, size_t bytes)
     put(place_in(cell, bytes), from, bytes);
     cell->amount = m->args->amount;
     cell->root = m->args->root;
+    cell->elem = (uint32_t)m->args->how.elem;
     /* release: the contribution. Pairs with has_written(). */
     atomic_store_explicit(&cell->word, m->word, memory_order_release);
-}
-
-static void wake(const struct tern_station *station, int member)
-{
-    struct tern_slot *slot = tern_core_job_slot(tern_core_team_world(station->team, member));
-
-    if (TERN_UNLIKELY(tern_boot_may_sleep(slot)))
-        tern_boot_slot_wake(slot);
 }
 
 /* Wake the members that may sleep because this one was missing. If a member needs the contributions of all, only the
@@ -371,17 +471,6 @@ static void finish(const struct tern_station *station)
     atomic_store_explicit(&board_of(station, team->rank)->done, station->meeting, memory_order_release);
 }
 
-/* Wake the members that may wait until their cells are clear: one does so only if it is several calls ahead. */
-static void wake_writers(const struct tern_station *station)
-{
-    const struct tern_team *team = station->team;
-
-    atomic_thread_fence(memory_order_seq_cst); /* this member's number before it reads whether others sleep */
-    for (int i = 0; i < team->size; i++)
-        if (i != team->rank)
-            wake(station, i);
-}
-
 static tern_status wait_clear(struct meeting *m)
 {
     struct tern_station *station = m->station;
@@ -410,11 +499,13 @@ static tern_status gather_all(struct meeting *m)
 tern_status tern_op_board_call(struct tern_station *station, struct tern_ctx *ctx, const struct tern_coll_args *args)
 {
     struct meeting m = { .station = station, .ctx = ctx, .args = args, .odd = -1 };
+    bool           written = false;
     tern_status    st;
 
     m.word = word_of(++station->meeting, args);
     if ((st = wait_clear(&m)) == TERN_OK) {
         publish(&m, args->call == TERN_COLL_BROADCAST ? args->dst : args->src, contribution(args, station->team));
+        written = true;
         wake_readers(&m);
         st = gather_all(&m);
     }
@@ -426,8 +517,10 @@ tern_status tern_op_board_call(struct tern_station *station, struct tern_ctx *ct
     if (needs_of(args, (station->team->rank + 1) % station->team->size) != NEEDS_ALL ||
         needs_of(args, station->team->rank) != NEEDS_ALL)
         wake_writers(station);
-    if (TERN_UNLIKELY(st < 0))
+    if (TERN_UNLIKELY(st < 0)) {
         atomic_store_explicit(&station->broken, true, memory_order_relaxed);
+        tern_op_board_quit(station, station->meeting + written);
+    }
     return st;
 }
 

@@ -20,7 +20,7 @@ struct tern_board_cell {
     _Alignas(64) _Atomic uint64_t word; /* written last: number, call and digest */
     uint64_t      amount;
     int32_t       root;
-    uint32_t      reserved;
+    uint32_t      elem; /* bytes of an element, or 0 */
     unsigned char brief[TERN_BOARD_SHORT];
     unsigned char full[TERN_BOARD_LONG];
 };
@@ -29,6 +29,7 @@ struct tern_board_cell {
 struct tern_board {
     struct tern_board_cell cell[TERN_BOARD_CELLS];
     _Alignas(64) _Atomic uint32_t done; /* number of the last call that the member has completed */
+    _Atomic uint32_t quits;             /* the member takes part in no call from this number on; 0: it takes part */
 };
 _Static_assert(sizeof(struct tern_board) <= TERN_LINK_BOARD, "a board fits");
 
@@ -45,6 +46,13 @@ tern_status tern_op_board_call(struct tern_station *station, struct tern_ctx *ct
 /* A blocking call that sends messages begins and ends. Without effect if the team has no board. */
 void tern_op_board_enter(struct tern_station *station, const struct tern_coll_args *args);
 void tern_op_board_leave(struct tern_station *station);
+
+/* Tell the other members that this one takes part in no call from `number` on. */
+void tern_op_board_quit(struct tern_station *station, uint32_t number);
+
+/* Return whether a member has made another collective call, such as tern_barrier, and not the last blocking call of
+ * this member. `call` becomes the name of that call. */
+bool tern_op_board_elsewhere(const struct tern_station *station, int member, const char **call);
 
 /* Compare the blocking call c, which sends messages, with the words of the other members. */
 void tern_op_board_compare(struct tern_coll *c);

@@ -3,8 +3,11 @@
 #include "op/coll/check.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/options.h"
+#include "core/collective.h"
 #include "core/job.h"
 #include "op/coll/board.h"
 #include "op/coll/tag.h"
@@ -99,6 +102,8 @@ void tern_op_coll_differ(const struct tern_coll_pair *pair, char *text, size_t s
 
 /* ---- searching ---- */
 
+#define WARNING 240u /* bytes of the text of a rank that has given up, at most */
+
 /* Read the text of a member that has given up, which has arrived. */
 static void read_warning(struct tern_coll *c, const tern_request_info *info, char *text, size_t size)
 {
@@ -129,7 +134,7 @@ static bool find_warning(struct tern_coll *c)
                                     .tag = tag_special(c->tag, TAG_GIVES_UP),
                                     .class = TERN_MATCH_BITS_ANY_SOURCE };
     tern_request_info      info;
-    char                   text[256];
+    char                   text[WARNING + 1];
 
     if (tern_op_tagged_find(c->station->ctx, &name, UINT64_MAX, &info, NULL) != TERN_OK)
         return false;
@@ -173,19 +178,86 @@ void tern_op_coll_search(struct tern_coll *c)
             find_other_call(c, i);
 }
 
+static void send_warning(struct tern_station *station, int peer, uint64_t tag, void *text, size_t len)
+{
+    struct tern_request *request;
+
+    if (tern_op_tagged_send_now(station->ctx, peer, tag, text, len) != TERN_AGAIN ||
+        !(request = tern_op_request_new(station->ctx, TERN_REQUEST_SEND)))
+        return;
+    request->peer = peer;
+    request->class = 0;
+    request->match.tag = tag;
+    request->match.care = UINT64_MAX;
+    request->buffer = text;
+    request->size = len;
+    if (tern_op_tagged_start_send(request) < 0)
+        tern_op_request_drop(request);
+    else
+        tern_op_request_leave(request);
+}
+
 void tern_op_coll_warn(struct tern_station *station, uint32_t number, const char *why)
 {
     const struct tern_team *team = station->team;
     uint64_t                tag = tag_special(number, TAG_GIVES_UP);
+    struct tern_coll_temp  *temp = aligned_alloc(64, 64 + WARNING);                 /* the messages may be queued */
     const char             *text = strstr(why, ": ") ? strstr(why, ": ") + 2 : why; /* without the name of the call */
-    size_t                  len = strnlen(text, 240);
+    size_t                  len = strnlen(text, WARNING);
 
+    if (!temp || len > (size_t)tern_opt.msg_eager) /* receivers read it at once, so that it must come with its data */
+        len = 0;
+    if (temp) {
+        memcpy(temp->bytes, text, len);
+        temp->next = station->debris;
+        station->debris = temp;
+    }
     for (int i = 1; i < team->size; i++) {
         int peer = tern_core_team_world(team, (team->rank + i) % team->size);
 
-        if (!tern_core_job_lost(peer) && tern_op_tagged_send_now(station->ctx, peer, tag, text, len) != TERN_OK)
-            (void)tern_op_tagged_send_now(station->ctx, peer, tag, NULL, 0);
+        if (!tern_core_job_lost(peer))
+            send_warning(station, peer, tag, temp ? temp->bytes : NULL, len);
     }
+}
+
+bool tern_op_coll_has_started(const struct tern_station *station, int member, struct tern_coll_says *says)
+{
+    struct tern_match_name name = { .scope = station->group.id,
+                                    .tag = (station->number + 1) & TAG_NUMBER,
+                                    .source = tern_core_team_world(station->team, member),
+                                    .class = TERN_MATCH_BITS };
+    tern_request_info      info;
+
+    if (tern_op_tagged_find(station->ctx, &name, TAG_NUMBER, &info, NULL) != TERN_OK ||
+        tag_call((uint64_t)info.tag) >= TAG_COMPARES)
+        return false;
+    if (says)
+        *says = tag_read((uint64_t)info.tag);
+    return true;
+}
+
+void tern_op_coll_quit(struct tern_station *station, const char *why)
+{
+    if (station->quit)
+        return;
+    station->quit = true;
+    tern_op_board_quit(station, station->meeting + 1);
+    pthread_mutex_lock(&station->lock);
+    tern_op_coll_warn(station, station->number + 1, why);
+    pthread_mutex_unlock(&station->lock);
+}
+
+_Static_assert(TERN_COLLECTIVE_COUNT - TERN_COLLECTIVE_SYNC == (int)TERN_COLL_COUNT, "both lists have the same calls");
+
+void tern_op_coll_let_fail(struct tern_station *station, struct tern_ctx *ctx, unsigned call)
+{
+    const char *other;
+    bool        any = false;
+
+    for (int i = 0; i < station->team->size && !any; i++)
+        any = tern_op_board_elsewhere(station, i, &other);
+    if (any) /* meet these ranks in a call that is not theirs, which is an error there */
+        tern_core_team_gather(station->team, NULL, 0, NULL, tern_core_ctx_deadline(ctx), TERN_COLLECTIVE_SYNC + call);
 }
 
 /* ---- debug builds ---- */

@@ -35,6 +35,17 @@ void tern_op_coll_compare(struct tern_coll *c, const struct tern_coll_step *step
  * that have given up. The caller holds the lock of the station. */
 void tern_op_coll_search(struct tern_coll *c);
 
+/* Return whether a member has started an operation that this rank has not, as a message from it shows. says, unless it
+ * is NULL, becomes what the member says about it. */
+bool tern_op_coll_has_started(const struct tern_station *station, int member, struct tern_coll_says *says);
+
+/* This rank takes part in no further call on the team: tell the other members, which may wait for it. */
+void tern_op_coll_quit(struct tern_station *station, const char *why);
+
+/* A blocking call has failed because of calls of other ranks. If they are in calls that do not belong to tern/coll.h,
+ * such as tern_barrier, let these fail, too. */
+void tern_op_coll_let_fail(struct tern_station *station, struct tern_ctx *ctx, unsigned call);
+
 /* Tell the other members, as far as there is space, that this rank has given up its call with this number, and why:
  * they may wait for it. */
 void tern_op_coll_warn(struct tern_station *station, uint32_t number, const char *why);

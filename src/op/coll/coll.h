@@ -42,7 +42,8 @@
     X(SCATTERV, "scatterv")               \
     X(ALLGATHERV, "allgatherv")           \
     X(ALLTOALLV, "alltoallv")             \
-    X(ALLTOALLS, "alltoalls")
+    X(ALLTOALLS, "alltoalls")             \
+    X(BARRIER, "barrier")
 #define TERN_COLL_AS_ENUM(name, text) TERN_COLL_##name,
 enum tern_coll_call { TERN_COLL_CALLS(TERN_COLL_AS_ENUM) TERN_COLL_COUNT };
 
@@ -136,7 +137,8 @@ struct tern_coll {
     struct tern_coll_temp *temps;
     tern_status            status;      /* the first error */
     bool                   blocks;      /* the program waits in the call */
-    bool                   parked;      /* it waits for its counter */
+    bool                   parked;      /* it waits for its counter, or for operations of its context */
+    uint8_t                gates;       /* number of these; guarded by the door of the station */
     bool                   ended;       /* a thread is about to report its end. Guarded by the lock of the station */
     bool                   warned;      /* the other members know of the error */
     uint32_t               looks;       /* number of looks without progress, for the search for mismatched calls */
@@ -214,6 +216,7 @@ struct tern_station {
     uint32_t               losses;
     _Atomic bool           broken; /* a call failed half way */
     _Atomic bool           lost;   /* because a member is gone, of which the launcher may not know yet */
+    bool                   quit;   /* the other members know that calls fail here */
     struct tern_coll_temp *debris; /* memory that peers may still read */
     struct tern_activity   activity;
     struct tern_list       helped;  /* on the list of the helper */
@@ -232,6 +235,9 @@ struct tern_coll *tern_op_coll_new(struct tern_station *station, struct tern_ctx
 
 /* Let an operation start, in any thread. */
 void tern_op_coll_arrive(struct tern_coll *c);
+
+/* Something has happened for which the operation waits: the last time, let it start. With an error, it ends instead. */
+void tern_op_coll_open_gate(struct tern_coll *c, tern_status status, const char *text);
 
 /* Make progress on the operations of a station. */
 void tern_op_coll_progress(struct tern_station *station);

@@ -146,6 +146,7 @@ REALS(long_double, LONG_DOUBLE_MAGNITUDE)
     }
 COMPLEX(float)
 COMPLEX(double)
+COMPLEX(long_double)
 
 /* The sum of complex numbers is that of twice as many numbers. */
 #define TWICE(of)                                                                                   \
@@ -163,6 +164,7 @@ COMPLEX(double)
     }
 TWICE(float)
 TWICE(double)
+TWICE(long_double)
 
 /* ---- tables ---- */
 
@@ -172,7 +174,7 @@ TWICE(double)
     }
 
 /* The rows of the table: the types of accumulates, and those that only collective reductions have. */
-#define TYPES (TERN_TYPES + 1)
+enum { LONG_DOUBLE = TERN_TYPES, COMPLEX_LONG_DOUBLE, TYPES };
 enum { LAND = TERN_REDUCTIONS, LOR, LXOR, ABSMIN, ABSMAX, MINLOC, MAXLOC, OPS };
 
 #define COMPARISONS(of)                                                                           \
@@ -206,14 +208,15 @@ static const struct tern_coll_kernel kernels[TYPES][OPS] = {
     [TERN_DOUBLE] = REAL_ROW(double),
     [TERN_COMPLEX_FLOAT] = COMPLEX_ROW(float),
     [TERN_COMPLEX_DOUBLE] = COMPLEX_ROW(double),
-    [TERN_TYPES] = REAL_ROW(long_double),
+    [LONG_DOUBLE] = REAL_ROW(long_double),
+    [COMPLEX_LONG_DOUBLE] = COMPLEX_ROW(long_double),
 };
 
 /* The row of a type, or TYPES. */
 static unsigned row_of(unsigned type)
 {
-    if (type == TERN_LONG_DOUBLE)
-        return TERN_TYPES;
+    if (type == TERN_LONG_DOUBLE || type == TERN_COMPLEX_LONG_DOUBLE)
+        return LONG_DOUBLE + (type - TERN_LONG_DOUBLE);
     return type < TERN_TYPES ? type : TYPES;
 }
 
@@ -235,7 +238,9 @@ const struct tern_coll_kernel *tern_op_coll_kernel(unsigned op, unsigned type)
 size_t tern_op_coll_elem(unsigned op, unsigned type)
 {
 #define BYTES(name, ctype, bytes, text) [name] = (bytes),
-    static const uint8_t bytes_of[TYPES] = { TERN_TYPE_LIST(BYTES)[TERN_TYPES] = sizeof(long double) };
+    static const uint8_t bytes_of[TYPES] = {
+        TERN_TYPE_LIST(BYTES)[LONG_DOUBLE] = sizeof(long double), [COMPLEX_LONG_DOUBLE] = 2 * sizeof(long double)
+    };
 #undef BYTES
     unsigned row = row_of(type);
     size_t   bytes = row < TYPES ? bytes_of[row] : 0;
@@ -260,7 +265,9 @@ void tern_op_coll_kind_text(unsigned kind, char *text, size_t size)
 {
 #define TYPE_NAME(name, type, bytes, text) [name] = #name,
 #define OP_NAME(name, number, text) [name] = #name,
-    static const char *const types[16] = { TERN_TYPE_LIST(TYPE_NAME)[TERN_TYPES] = "TERN_LONG_DOUBLE" };
+    static const char *const types[16] = {
+        TERN_TYPE_LIST(TYPE_NAME)[LONG_DOUBLE] = "TERN_LONG_DOUBLE", [COMPLEX_LONG_DOUBLE] = "TERN_COMPLEX_LONG_DOUBLE"
+    };
     static const char *const ops[16] = { TERN_REDUCTION_LIST(OP_NAME)[LAND] = "TERN_LAND",
                                          [LOR] = "TERN_LOR",
                                          [LXOR] = "TERN_LXOR",
@@ -277,7 +284,7 @@ void tern_op_coll_kind_text(unsigned kind, char *text, size_t size)
              kind >> 8 & TERN_REPRODUCIBLE ? ", TERN_REPRODUCIBLE" : "",
              kind >> 8 & TERN_COMMUTATIVE ? ", TERN_COMMUTATIVE" : "");
 }
-_Static_assert(TYPES <= 15 && (int)OPS <= 15 && (int)KIND_USER == 15, "types and reductions have 4 bits each");
+_Static_assert((int)TYPES <= 15 && (int)OPS <= 15 && (int)KIND_USER == 15, "types and reductions have 4 bits each");
 
 /* Combine with the function of the program, whose result replaces the upper operand, and store the result in out, which
  * is another array: a piece at a time. */

@@ -163,7 +163,7 @@ bool tern_op_coll_run(struct tern_coll *c, bool *over)
     }
     if (++c->looks > LOOKS)
         tern_op_coll_search(c);
-    return false;
+    return c->status < 0; /* the next look ends it */
 }
 
 bool tern_op_coll_stop(struct tern_coll *c)

@@ -28,6 +28,7 @@ static const struct tern_coll_algorithm *const algorithms[TERN_COLL_COUNT] = {
     [TERN_COLL_ALLTOALLS] = tern_coll_alltoalls,
     [TERN_COLL_SCAN] = tern_coll_scan,
     [TERN_COLL_EXSCAN] = tern_coll_scan,
+    [TERN_COLL_BARRIER] = tern_coll_sync,
 };
 
 /* A rule: the algorithm for lengths of up to `most` bytes of one rank's contribution, in teams of at least `ranks`. */
@@ -40,6 +41,7 @@ struct rule {
 
 static const struct rule rules[] = {
     { TERN_COLL_SYNC, 2, UINT64_MAX, "dissemination" },
+    { TERN_COLL_BARRIER, 2, UINT64_MAX, "dissemination" },
     { TERN_COLL_BROADCAST, 8, 256 << 10, "binomial" },
     { TERN_COLL_BROADCAST, 8, UINT64_MAX, "scatter_ring" },
     { TERN_COLL_BROADCAST, 2, UINT64_MAX, "binomial" },

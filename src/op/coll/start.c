@@ -5,6 +5,7 @@
 #include "base/debug.h"
 #include "core/job.h"
 #include "core/message.h"
+#include "core/quiet.h"
 #include "core/shared.h"
 #include "core/wait.h"
 #include "op/coll/board.h"
@@ -22,7 +23,8 @@ static void write_alone(struct tern_coll *c, const struct tern_coll_args *args)
 
     if (s)
         tern_coll_pack(c, args->dst, s->elem * s->dst_stride, args->src, s->elem * s->src_stride, s->elem, s->count);
-    else if (args->call != TERN_COLL_SYNC && args->call != TERN_COLL_BROADCAST && args->call != TERN_COLL_EXSCAN)
+    else if (args->call != TERN_COLL_SYNC && args->call != TERN_COLL_BARRIER && args->call != TERN_COLL_BROADCAST &&
+             args->call != TERN_COLL_EXSCAN)
         tern_coll_copy(c, args->dst + tern_coll_at(&args->to, 0), args->src + tern_coll_at(&args->from, 0), args->len);
 }
 
@@ -127,7 +129,7 @@ static tern_status starter_start(struct tern_op *op)
 {
     struct starter *s = (struct starter *)op;
 
-    tern_op_coll_arrive(s->c);
+    tern_op_coll_open_gate(s->c, TERN_OK, NULL);
     s->c = NULL;
     return TERN_OK;
 }
@@ -136,27 +138,58 @@ static tern_status starter_start(struct tern_op *op)
 static void starter_release(struct tern_op *op)
 {
     struct starter *s = (struct starter *)op;
+    char            text[128];
 
     if (!s->c)
         return;
-    tern_op_coll_fail(s->c, TERN_ERR_CANCELLED, "%s: cancelled before its counter reached the threshold",
-                      s->c->op.call);
-    tern_op_coll_arrive(s->c);
+    snprintf(text, sizeof(text), "%s: cancelled before its counter reached the threshold", s->c->op.call);
+    tern_op_coll_open_gate(s->c, TERN_ERR_CANCELLED, text);
 }
 
 static const struct tern_op_kind starter_kind = { .start = starter_start, .release = starter_release };
 
+/* Let the operation wait for its counter. After an error, it no longer waits for it. */
 static tern_status park(struct tern_coll *c, const tern_opts *opts)
 {
     const tern_opts when = { .size = sizeof(when), .when = opts->when, .threshold = opts->threshold };
     struct starter *s = tern_core_op_alloc(opts->when->engine->ctx, sizeof(*s), &starter_kind, c->op.call);
 
-    if (!s)
-        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for a triggered operation", c->op.call);
+    if (!s) {
+        tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for a triggered operation", c->op.call);
+        tern_op_coll_open_gate(c, TERN_ERR_NOMEM, tern_base_detail());
+        return TERN_ERR_NOMEM;
+    }
     s->op.link.xfer = (struct tern_xfer){ .len = 0 };
     s->c = c;
-    c->parked = true;
     return tern_op_engine_park(&s->op, &when, -1, NULL); /* which releases s if it fails */
+}
+
+/* The operations that the context had started before a barrier are complete. */
+static void barrier_ready(void *arg, tern_status status, const char *failed)
+{
+    struct tern_coll *c = arg;
+    char              text[300];
+
+    snprintf(text, sizeof(text),
+             status == TERN_ERR_CANCELLED ? "%s: the context was closed" : "%s: an earlier %s failed", c->op.call,
+             failed);
+    tern_op_coll_open_gate(c, status, text);
+}
+
+/* Let a barrier wait for the operations of the context. After an error, it no longer waits for them. */
+static tern_status wait_quiet(struct tern_ctx *ctx, struct tern_coll *c)
+{
+    tern_status st;
+
+    if (ctx->shared) {
+        tern_core_shared_lock(ctx);
+        tern_core_shared_take_unflushed(ctx);
+    }
+    if ((st = tern_core_quiet_then(ctx, c->op.call, barrier_ready, c)) < 0)
+        tern_op_coll_open_gate(c, st, tern_base_detail());
+    if (ctx->shared)
+        tern_core_shared_unlock(ctx);
+    return st;
 }
 
 /* Let the context free the operation if the program never consumes its event. */
@@ -171,7 +204,9 @@ static void hold(struct tern_ctx *ctx, struct tern_coll *c)
 
 static tern_status start_with(struct tern_ctx *ctx, struct tern_coll *c, const tern_opts *opts)
 {
-    tern_status st;
+    struct tern_station *station = c->station;
+    bool                 completes = c->call == TERN_COLL_BARRIER;
+    tern_status          st = TERN_OK;
 
     c->op.events = opts->event ? 1 : 0;
     if ((c->counter = opts->counter))
@@ -180,13 +215,23 @@ static tern_status start_with(struct tern_ctx *ctx, struct tern_coll *c, const t
         hold(ctx, c);
         *opts->event = tern_core_event_make(&c->op, false);
     }
-    if (!opts->when) {
+    if (!opts->when && !completes) {
         tern_op_coll_arrive(c);
-        tern_op_coll_progress(c->station);
+        tern_op_coll_progress(station);
         return TERN_OK;
     }
-    if ((st = park(c, opts)) < 0 && opts->event)
+    c->parked = true;
+    c->gates = (uint8_t)(1 + completes + (opts->when != NULL)); /* the first one is that of this function */
+    if (completes)
+        st = wait_quiet(ctx, c);
+    if (opts->when && st == TERN_OK)
+        st = park(c, opts);
+    else if (opts->when)
+        tern_op_coll_open_gate(c, st, "");
+    tern_op_coll_open_gate(c, TERN_OK, "");
+    if (st < 0 && opts->event)
         *opts->event = TERN_EVENT_INIT; /* the operation was cancelled, and the context frees it */
+    tern_op_coll_progress(station);
     return st;
 }
 
@@ -210,6 +255,21 @@ static tern_status check_station(const struct tern_station *station, const char 
     return TERN_OK;
 }
 
+/* A blocking call has failed half way: let the other members know, as far as the call has not done so. */
+static tern_status fail_others(struct tern_station *station, struct tern_ctx *ctx, unsigned call, tern_status st)
+{
+    char text[512];
+
+    if (st == TERN_ERR_PEER)
+        return st;
+    snprintf(text, sizeof(text), "%s", tern_base_detail());
+    tern_op_coll_quit(station, text);
+    tern_op_coll_progress(station);
+    if (st == TERN_ERR_ARG)
+        tern_op_coll_let_fail(station, ctx, call);
+    return tern_base_fail(st, "%s", text);
+}
+
 /* Make the call on a claimed team. ctx is private, or an inner context whose lock this thread does not hold. */
 static tern_status call(struct tern_ctx *ctx, struct tern_coll_args *args, const tern_opts *opts)
 {
@@ -221,22 +281,24 @@ static tern_status call(struct tern_ctx *ctx, struct tern_coll_args *args, const
         return TERN_ERR_NOMEM;
     args->blocks = !opts;
     if ((st = check_station(station, args->what)) < 0)
-        return st;
+        return st == TERN_ERR_STATE ? fail_others(station, ctx, args->call, st) : st;
     if (opts && (st = tern_op_coll_help()) < 0)
         return st;
     if (!opts && tern_op_board_takes(station, args)) {
         if (TERN_BASE_DEBUG && (st = tern_op_coll_check_first(station, ctx, args, run_blocking)) < 0)
-            return st;
-        return tern_op_board_call(station, ctx, args);
+            return fail_others(station, ctx, args->call, st);
+        st = tern_op_board_call(station, ctx, args);
+        return TERN_LIKELY(st == TERN_OK) ? st : fail_others(station, ctx, args->call, st);
     }
     if (!opts)
         tern_op_board_enter(station, args);
     st = TERN_ERR_NOMEM;
     if ((c = create(station, ctx, args)))
         st = opts ? start_with(ctx, c, opts) : run_blocking(c);
-    if (!opts)
-        tern_op_board_leave(station);
-    return st;
+    if (opts)
+        return st;
+    tern_op_board_leave(station);
+    return TERN_LIKELY(st == TERN_OK) ? st : fail_others(station, ctx, args->call, st);
 }
 
 tern_status tern_op_coll_call(struct tern_ctx *ctx, struct tern_coll_args *args, const tern_opts *opts)

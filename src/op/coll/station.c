@@ -229,6 +229,20 @@ void tern_op_coll_arrive(struct tern_coll *c)
         tern_op_coll_helper_wake();
 }
 
+void tern_op_coll_open_gate(struct tern_coll *c, tern_status status, const char *text)
+{
+    struct tern_station *station = c->station;
+    bool                 last;
+
+    pthread_mutex_lock(&station->door);
+    if (status < 0)
+        tern_op_coll_fail(c, status, "%s", text);
+    last = --c->gates == 0;
+    pthread_mutex_unlock(&station->door);
+    if (last)
+        tern_op_coll_arrive(c);
+}
+
 void tern_op_coll_advance(struct tern_ctx *ctx)
 {
     struct tern_station *station = ctx->team->coll;

@@ -154,6 +154,17 @@ void tern_op_request_abandon(struct tern_request *request)
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
 }
 
+void tern_op_request_leave(struct tern_request *request)
+{
+    bool alone = tern_base_biased_lock(&tern_op_tagged_lock);
+
+    if (tern_op_request_state(request) == TERN_REQUEST_DONE)
+        tern_op_request_drop(request);
+    else
+        request->watch |= TERN_REQUEST_ORPHAN;
+    tern_base_biased_unlock(&tern_op_tagged_lock, alone);
+}
+
 void tern_op_request_free(struct tern_request *request)
 {
     bool alone = tern_base_biased_lock(&tern_op_tagged_lock);

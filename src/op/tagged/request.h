@@ -264,6 +264,9 @@ bool tern_op_request_take_back(struct tern_request *request, tern_status status)
 /* Stop waiting for a request, whatever its progress. */
 void tern_op_request_abandon(struct tern_request *request);
 
+/* Let a started send complete on its own. The memory of its buffer must stay valid. */
+void tern_op_request_leave(struct tern_request *request);
+
 /* Free an inactive persistent request. */
 void tern_op_request_free(struct tern_request *request);
 
