@@ -8,8 +8,9 @@
 #define MOST_BYTES (1ull << 30)
 #define HEAD_LINES (sizeof(struct tern_ring) / TERN_RING_LINE)
 #define FEWEST_CELLS 4u
-#define MOST_CELLS 64u /* of a ring with data: so many cells stay in the L1 caches of both sides */
-#define STEP 37u       /* cells; more than half a page, so that the hardware prefetcher detects no stream */
+#define MOST_CELLS 64u        /* of a ring with data: so many cells stay in the L1 caches of both sides */
+#define MOST_CELLS_LONG 1024u /* of a long ring */
+#define STEP 37u              /* cells; more than half a page, so that the hardware prefetcher detects no stream */
 
 /* Divide the memory: at least FEWEST_CELLS cells, and more while they occupy at most one of share lines and do not
  * exceed most; the other lines are data. least is the number of lines that a ring needs. */
@@ -32,6 +33,13 @@ static struct tern_ring_shape divide(size_t bytes, uint32_t least, uint32_t shar
 struct tern_ring_shape tern_base_ring_shape(size_t bytes)
 {
     return divide(bytes, 3 * FEWEST_CELLS, 4, MOST_CELLS);
+}
+
+struct tern_ring_shape tern_base_ring_shape_long(size_t bytes)
+{
+    struct tern_ring_shape shape = divide(bytes, 3 * FEWEST_CELLS, 16, MOST_CELLS_LONG);
+
+    return shape.cells > MOST_CELLS ? shape : tern_base_ring_shape(bytes);
 }
 
 struct tern_ring_shape tern_base_ring_shape_cells(size_t bytes)

@@ -77,6 +77,10 @@ struct tern_ring_consumer {
 /* Compute the shape of a ring with a data area in memory of this size. */
 struct tern_ring_shape tern_base_ring_shape(size_t bytes);
 
+/* Compute the shape of a ring with a data area and more cells than fit into an L1 cache, if the memory is large enough:
+ * for a consumer that does not run for a while, because it shares its core with the producer. */
+struct tern_ring_shape tern_base_ring_shape_long(size_t bytes);
+
 /* Compute the shape of a ring without a data area: all of the memory is used for cells. */
 struct tern_ring_shape tern_base_ring_shape_cells(size_t bytes);
 

@@ -9,6 +9,23 @@
 #include "base/wake_request.h"
 #include "ring_test.h"
 
+/* A long ring has at least as many cells as another ring in the same memory, and room for longer messages than its
+ * cells. */
+static void long_shapes(void **state)
+{
+    (void)state;
+    assert_int_equal(tern_base_ring_shape_long(FEWEST_LINES * TERN_RING_LINE - 1).cells, 0);
+    for (size_t bytes = FEWEST_LINES * TERN_RING_LINE; bytes < 1u << 30; bytes += bytes / 5) {
+        struct tern_ring_shape shape = tern_base_ring_shape_long(bytes), other = tern_base_ring_shape(bytes);
+        size_t used = sizeof(struct tern_ring) + shape.cells * sizeof(struct tern_ring_cell) + shape.data;
+
+        assert_true(shape.cells >= other.cells && shape.cells == 1u << shape.shift);
+        assert_true(used <= bytes && bytes - used < TERN_RING_LINE);
+        assert_true(shape.data >= bytes / 2);
+    }
+    assert_int_equal(tern_base_ring_shape_long(2u << 20).cells, 1024);
+}
+
 static void sizes(void **state)
 {
     (void)state;
@@ -227,8 +244,12 @@ static void wishes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),     cmocka_unit_test(wraps_everywhere), cmocka_unit_test(longest_fits_always),
-        cmocka_unit_test(full_ring), cmocka_unit_test(wishes),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(long_shapes),
+        cmocka_unit_test(wraps_everywhere),
+        cmocka_unit_test(longest_fits_always),
+        cmocka_unit_test(full_ring),
+        cmocka_unit_test(wishes),
     };
 
     return cmocka_run_group_tests_name("room in rings", tests, NULL, NULL);

@@ -43,20 +43,29 @@ static inline enum shm_queue_kind kind_of(unsigned channel)
     return (enum shm_queue_kind)of[channel];
 }
 
-static struct tern_ring_shape shape_of(enum shm_queue_kind kind, uint64_t bytes)
+/* All ranks of the node compute the same shape. */
+static struct tern_ring_shape shape_of(const struct shm_link *shm, enum shm_queue_kind kind, uint64_t bytes)
 {
+    const struct tern_segment *segment = shm->boot->segment;
+
+    /* Ranks that share a core run in turn, and a sender that finds no cell must let its receiver run. */
+    if (kind == SHM_QUEUE_TAGGED && segment->locals > segment->cores)
+        return tern_base_ring_shape_long(bytes);
     /* Active messages arrive sooner in adjacent cells, because their receiver is mostly waiting for the next one. */
     return kind == SHM_QUEUE_TAGGED ? tern_base_ring_spread(tern_base_ring_shape(bytes)) : tern_base_ring_shape(bytes);
 }
 
-static void choose_rings(struct shm_msg *m, size_t locals)
+static void choose_rings(struct shm_link *shm)
 {
+    struct shm_msg *m = &shm->msg;
+    size_t          locals = (size_t)shm->locals;
+
     m->ring_bytes[SHM_QUEUE_PAIR] =
         tern_link_ring_bytes(tern_opt.am_queue / (TERN_CHANNELS_PAIR * locals), SMALLEST_RING, LARGEST_RING);
     m->ring_bytes[SHM_QUEUE_HELPER] = m->ring_bytes[SHM_QUEUE_PAIR];
     m->ring_bytes[SHM_QUEUE_TAGGED] = tern_link_ring_bytes(tern_opt.msg_queue / locals, SMALLEST_RING, LARGEST_TAGGED);
     for (unsigned kind = 0; kind < SHM_RINGS; kind++)
-        m->shape[kind] = shape_of(kind, m->ring_bytes[kind]);
+        m->shape[kind] = shape_of(shm, kind, m->ring_bytes[kind]);
 }
 
 static void tables_free(struct shm_link *shm)
@@ -74,7 +83,7 @@ tern_status tern_shm_messages_open(struct shm_link *shm)
     size_t          locals = (size_t)shm->locals;
     bool            good;
 
-    choose_rings(m, locals);
+    choose_rings(shm);
     m->queue_ref =
         (struct shm_queue_ref *)(void *)(shm->control + tern_shm_barrier_block_offset(shm->locals, SHM_GROUPS));
     shm->notify.rx = calloc(locals, sizeof(struct shm_notify_rx *));
@@ -323,7 +332,7 @@ static tern_status rx_open(struct shm_link *shm, int from, enum shm_queue_kind k
                                                            .link = (struct tern_link *)shm },
                                                 .from = from,
                                                 .slot = tern_shm_slot(shm, from) };
-        st = tern_link_rx_open(&rx->channel[c], shm->up, rx->map + c * bytes, shape_of(kind, bytes));
+        st = tern_link_rx_open(&rx->channel[c], shm->up, rx->map + c * bytes, shape_of(shm, kind, bytes));
     }
     return st;
 }
@@ -370,7 +379,7 @@ static tern_status rx_add(struct shm_link *shm, int local, enum shm_queue_kind k
 
     if (rx->map)
         return TERN_OK;
-    if (shape_of(kind, bytes).cells == 0 || bytes > LARGEST_TAGGED || bytes % TERN_RING_LINE != 0)
+    if (shape_of(shm, kind, bytes).cells == 0 || bytes > LARGEST_TAGGED || bytes % TERN_RING_LINE != 0)
         return tern_shm_invalid_queue(from, offset, bytes);
     rx->bytes = rings_of[kind] * bytes;
     st = tern_shm_queue_map(shm, from, offset, rx->bytes, &rx->map);
