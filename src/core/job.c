@@ -30,6 +30,7 @@
 
 /* Within this time the launcher learns of a death: the kernel takes long to release much memory. */
 #define NOTICE_NS 3000000000ll
+#define MANY_YIELDS 100 /* a wait that yields this often before it sleeps rarely sleeps */
 
 struct tern_job tern_job = { .lock = PTHREAD_MUTEX_INITIALIZER,
                              .contexts = TERN_LIST_INIT(tern_job.contexts),
@@ -221,13 +222,13 @@ static void choose_waiting(void)
     crowded = tern_job.turns > 1;
     tern_job.spin_ns = 1000 * (tern_opt.spin >= 0 ? tern_opt.spin : crowded ? 0 : 1000);
     tern_job.yields = (int)(tern_opt.yields >= 0 ? tern_opt.yields : crowded ? 1000 : 50);
-    /* A rank that spins seldom sleeps, and can afford a membarrier each time. relaxed: until other ranks see the flag,
-     * they ring with a fence. */
+    /* A rank that spins or yields for long seldom sleeps, and can afford a membarrier each time. relaxed: until other
+     * ranks see the flag, they ring with a fence. */
     fast_bells = tern_boot_bell_join();
     atomic_store_explicit(&tern_core_job_slot(tern_job.boot.rank)->registered, fast_bells, memory_order_relaxed);
     if (!fast_bells)
         tern_base_log(TERN_LOG_INFO, "the kernel has no global membarrier: a fence precedes each check for sleepers");
-    if (fast_bells && tern_job.spin_ns > 0)
+    if (fast_bells && (tern_job.spin_ns > 0 || tern_job.yields >= MANY_YIELDS))
         atomic_store_explicit(&tern_core_job_slot(tern_job.boot.rank)->uses_membarrier, 1, memory_order_relaxed);
 }
 
