@@ -275,7 +275,8 @@ tern_status tern_request_test(tern_request **request, tern_request_info *info)
     return take_message(request, info, "tern_request_test");
 }
 
-#define FIRST_POLLS 128 /* polls for notifications only, before a wait polls for everything */
+#define EXPECTED_POLLS 64 /* polls for the expected notification, before a wait polls for any notification */
+#define FIRST_POLLS 128   /* polls for notifications only, before a wait polls for everything */
 
 struct first_polls {
     const struct tern_notify_request *notify_request;
@@ -294,9 +295,16 @@ static tern_status first_poll(void *arg)
     return tern_op_notify_request_state(first->notify_request) == TERN_NOTIFY_REQUEST_DONE ? TERN_OK : TERN_PENDING;
 }
 
-static inline bool may_spin(const struct tern_notify_request *notify_request)
+/* Return whether a wait may begin with polls for notifications only. */
+static inline bool may_expect(const struct tern_notify_request *notify_request)
 {
-    return !tern_core_message_polls_links && !tern_core_ctx_has_ops(notify_request->ctx) && tern_job.spin_ns != 0;
+    return !tern_core_message_polls_links && !tern_core_ctx_has_ops(notify_request->ctx);
+}
+
+/* Return how often such polls are made: once if the peer may need this core. */
+static inline unsigned polls_at_most(unsigned polls)
+{
+    return TERN_LIKELY(tern_job.spin_ns != 0) ? polls : 1;
 }
 
 static __attribute__((noinline)) tern_status wait_for_notify_request(tern_request **request, tern_deadline deadline,
@@ -309,7 +317,8 @@ static __attribute__((noinline)) tern_status wait_for_notify_request(tern_reques
 
     if (tern_api_request_is_freed(notify_request))
         return tern_api_was_freed(of.what);
-    if (deadline > TERN_NOW && may_spin(notify_request) && tern_core_spin(&spin, FIRST_POLLS, false) == TERN_OK)
+    if (deadline > TERN_NOW && may_expect(notify_request) &&
+        tern_core_spin(&spin, polls_at_most(FIRST_POLLS), false) == TERN_OK)
         return take_notify_request(notify_request, info, of.what);
     return tern_core_wait_any(&of, &deadline, &(size_t){ 0 }, info);
 }
@@ -350,8 +359,8 @@ tern_status tern_request_wait(tern_request **request, tern_deadline deadline, te
         return tern_api_null("tern_request_wait", "request");
     if (TERN_LIKELY((notify_request = tern_api_notify_request(*request)) != NULL)) {
         state = tern_op_notify_request_state(notify_request);
-        if (TERN_LIKELY(state == TERN_NOTIFY_REQUEST_STARTED && deadline > TERN_NOW && may_spin(notify_request) &&
-                        tern_op_expected_wait(notify_request))) {
+        if (TERN_LIKELY(state == TERN_NOTIFY_REQUEST_STARTED && deadline > TERN_NOW && may_expect(notify_request) &&
+                        tern_op_expected_wait(notify_request, polls_at_most(EXPECTED_POLLS)))) {
             tern_api_tell_notify(notify_request, info);
             return TERN_OK;
         }

@@ -6,8 +6,6 @@
 #include "base/sanitize.h"
 #include "base/wake_request.h"
 
-#define RUN 16u /* overflow cells between two checks of the consumer's progress: each check is a cache miss */
-
 /* ---- both sides ---- */
 
 size_t tern_base_nq_bytes(uint32_t primary)
@@ -94,8 +92,8 @@ static unsigned leave_primary(struct tern_nq_producer *p)
 }
 
 /* Switch back to the primary cells if half of them are free, or if no overflow cell is free and a primary cell becomes
- * free first. Called every RUN overflow cells, or when no overflow cell is known to be free. Returns the flags for the
- * stamp of the current message. */
+ * free first. Called every TERN_NQ_RUN overflow cells, or when no overflow cell is known to be free. Returns the flags
+ * for the stamp of the current message. */
 static unsigned leave_overflow(struct tern_nq_producer *p)
 {
     refresh(p);
@@ -112,7 +110,7 @@ static unsigned choose_next(struct tern_nq_producer *p)
 {
     if (p->at == TERN_NQ_PRIMARY)
         return is_free(p, TERN_NQ_PRIMARY, 0) ? 0 : leave_primary(p);
-    return p->row[TERN_NQ_OVERFLOW].next % RUN > 0 && is_free(p, TERN_NQ_OVERFLOW, 0) ? 0 : leave_overflow(p);
+    return p->row[TERN_NQ_OVERFLOW].next % TERN_NQ_RUN > 0 && is_free(p, TERN_NQ_OVERFLOW, 0) ? 0 : leave_overflow(p);
 }
 
 bool tern_base_nq_reserve(struct tern_nq_producer *p, struct tern_nq_claim *out)

@@ -44,6 +44,7 @@
 #define TERN_NQ_MIN_CELLS 4u
 #define TERN_NQ_PRIMARY_MAX 64u /* limit of the number of primary cells */
 #define TERN_NQ_MAX_CELLS (1u << 20)
+#define TERN_NQ_RUN 16u /* overflow cells between two checks of the consumer's progress: each check is a cache miss */
 
 /* The kind of a message, as flags. INLINE: it has an inline payload. SKIP: the consumer ignores it. SWITCH: the next
  * message is in the other row. RESTART, only together with SWITCH: the next message is in the first overflow cell. */
@@ -177,20 +178,22 @@ static inline void tern_base_nq_publish(const struct tern_nq_claim *claim, unsig
 bool tern_base_nq_push_inline(struct tern_nq_producer *p, const uint64_t word[TERN_NQ_WORDS], void *to, const void *src,
                               size_t len);
 
-/* Return whether the producer knows free primary cells for the next message and for the one after it. */
-static inline bool tern_base_nq_has_primary_cell(const struct tern_nq_producer *p)
+/* Return whether the producer knows free cells of the current row for the next message and for the one after it, so
+ * that it need not consider a switch to the other row. */
+static inline bool tern_base_nq_has_cells(const struct tern_nq_producer *p)
 {
-    const struct tern_nq_row *row = &p->row[TERN_NQ_PRIMARY];
+    const struct tern_nq_row *row = &p->row[p->at];
 
-    return p->at == TERN_NQ_PRIMARY && row->load[(row->next + 1) & row->mask].number <= p->done;
+    return row->load[(row->next + 1) & row->mask].number <= p->done &&
+           (TERN_LIKELY(p->at == TERN_NQ_PRIMARY) || (row->next + 1) % TERN_NQ_RUN > 0);
 }
 
-/* Send a message with an inline payload of one word. tern_base_nq_has_primary_cell() must have returned true. Every
- * store before the publishing store delays the message, so the producer's own records are updated afterwards. */
+/* Send a message with an inline payload of one word. tern_base_nq_has_cells() must have returned true. Every store
+ * before the publishing store delays the message, so the producer's own records are updated afterwards. */
 static inline void tern_base_nq_push_word(struct tern_nq_producer *p, const uint64_t word[TERN_NQ_WORDS], void *to,
                                           const void *src)
 {
-    struct tern_nq_row  *row = &p->row[TERN_NQ_PRIMARY];
+    struct tern_nq_row  *row = &p->row[p->at];
     uint64_t             i = row->next & row->mask, number = p->number + 1;
     struct tern_nq_cell *cell = &row->cell[i];
     uint64_t            *head = (uint64_t *)(void *)cell->head;

@@ -261,15 +261,19 @@ static inline bool tern_core_ctx_has_outstanding(const struct tern_ctx *ctx)
            TERN_UNLIKELY(atomic_load_explicit(&ctx->engine_busy, memory_order_acquire) > 0);
 }
 
-/* Poll for notifications, and occasionally for everything else; polls counts the calls. Every poll makes progress on
- * outstanding operations, and on what a death or another thread has left to do, because it may be the last poll before
- * the thread sleeps. */
+/* Poll for notifications, and occasionally for everything else; polls counts the calls. A poll that delivers something
+ * leaves the rest, so that the caller examines its request first: further notifications cost least in their queue, and
+ * a thread does not sleep after such a poll. Every other poll makes progress on outstanding operations, and on what a
+ * death or another thread has left to do, because it may be the last poll before the thread sleeps. */
 static inline void tern_core_ctx_poll_notify(struct tern_ctx *ctx, uint32_t *polls)
 {
-    if ((*polls)++ % 8 == 0 || tern_core_message_polls_links || tern_core_ctx_has_outstanding(ctx) ||
-        atomic_load_explicit(&ctx->attention, memory_order_relaxed) || tern_core_job_has_deaths())
-        tern_core_ctx_progress(ctx);
+    uint32_t before = tern_core_message_delivered(), count = (*polls)++ % 8;
+
     tern_core_message_poll_notify();
+    if (count == 7 || (before == tern_core_message_delivered() &&
+                       (count == 0 || tern_core_message_polls_links || tern_core_ctx_has_outstanding(ctx) ||
+                        atomic_load_explicit(&ctx->attention, memory_order_relaxed) || tern_core_job_has_deaths())))
+        tern_core_ctx_progress(ctx);
 }
 
 /* Return whether operations are outstanding, or inline payload is not known to be in its destination. */

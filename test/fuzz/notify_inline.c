@@ -142,7 +142,7 @@ static struct note take_note(const uint8_t **data, size_t *size)
 /* Consume notifications like a wait does. */
 static void take_it(void)
 {
-    if (tern_op_expected_wait(request))
+    if (tern_op_expected_wait(request, 64))
         return;
     if (notes->deliver(notes) < 0)
         longjmp(refused, 1); /* the cell is damaged, which ends the job too */

@@ -20,6 +20,7 @@
 #define NAME 5u
 #define SIZE 4096u
 #define TAG 7u
+#define BACKLOG (3 * TERN_NQ_PRIMARY_MAX) /* notifications */
 
 struct scene {
     struct rank                 r[2];
@@ -88,7 +89,7 @@ static void forge(struct scene *s, uint64_t first, uint64_t third, unsigned kind
 /* Receive notifications as a wait does: by the fast path first, then by delivery. */
 static bool is_taken(struct scene *s)
 {
-    bool taken = tern_op_expected_wait(s->request);
+    bool taken = tern_op_expected_wait(s->request, 64);
 
     shortly += taken;
     for (int i = 0; i < 4 && !taken; i++) {
@@ -144,6 +145,23 @@ static void good_notes(struct scene *s)
     EXPECT(s->memory[SIZE - 1] == 0x33 && s->memory[SIZE - 25] == 0x5a);
 }
 
+/* A wait takes notifications that fill all primary cells and many overflow cells in order, and by the fast path, except
+ * for those behind which the sender has switched between the rows of cells. */
+static void backlog(struct scene *s)
+{
+    const uint64_t first = wire_notify_first(TAG, WIRE_NOTIFY_INLINE, 8);
+    bool           taken;
+
+    take_good(s, first, 0, TERN_NQ_INLINE);
+    for (uint64_t i = 1; i < BACKLOG; i++)
+        forge(s, first, 8 * i, TERN_NQ_INLINE);
+    for (uint64_t i = 1; i < BACKLOG; i++) {
+        EXPECT(!is_refused(s, &taken) && taken);
+        nothing_but(s, 0, 8 * (i + 1));
+    }
+    EXPECT(atomic_load(&tern_bias.revoked) ? shortly == 0 : shortly >= BACKLOG - 4);
+}
+
 /* A notification without an inline payload that has a length: the wait would expect this length of the next
  * notification, which has an inline payload. */
 static void a_length_of_nothing(struct scene *s)
@@ -196,6 +214,7 @@ static void play(scene_body *body)
 }
 
 SCENE_TEST(good_notes)
+SCENE_TEST(backlog)
 SCENE_TEST(a_length_of_nothing)
 
 /* A refusal ends the job, so each case runs in its own process. */
@@ -210,6 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_notes),
+        cmocka_unit_test(test_backlog),
         cmocka_unit_test(test_a_length_of_nothing),
         cmocka_unit_test(test_almost_the_same),
     };

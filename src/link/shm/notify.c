@@ -281,11 +281,11 @@ static bool expect(struct tern_link_watch *watch, struct tern_link_expected *exp
     const volatile uint64_t   *word = (const volatile uint64_t *)(const volatile void *)cell->head;
     const uint64_t             region = expected->region, care = expected->mask;
     const uint32_t             len = expected->len;
-    const uint64_t             position = tern_base_nq_stamp(cells->row[TERN_NQ_PRIMARY].next, 0);
+    const uint64_t             position = tern_base_nq_stamp(cells->row[cells->at].next, 0);
     const uint64_t             usual_stamp = position | tern_base_nq_stamp(0, len > 0 ? TERN_NQ_INLINE : 0);
     uint64_t                   first, third, stamp;
 
-    if (TERN_UNLIKELY(rx->from != expected->from || cells->at != TERN_NQ_PRIMARY))
+    if (TERN_UNLIKELY(rx->from != expected->from))
         return false;
     watch_at(rx, 1);
     /* acquire: the message after its stamp. Pairs with the release stores of the producer. */

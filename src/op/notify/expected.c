@@ -24,19 +24,17 @@ void tern_op_expected_set(const struct tern_notify_request *notify_request, uint
     };
 }
 
-#define POLLS 64 /* polls */
-
 /* Poll briefly for the expected notification, which would be the last match of the request. The resulting state is
  * written before the notification arrives, because stores between its arrival and the program's response delay the
  * response. */
-static bool expect(struct tern_notify_request *notify_request)
+static bool expect(struct tern_notify_request *notify_request, unsigned polls)
 {
     tern_op_match_withdraw(&tern_op_notify_match, &notify_request->request);
     tern_op_notify_request_count(notify_request, tern_op_expected.want.from, (uint32_t)tern_op_expected.want.first,
                                  tern_op_expected.want.len);
     atomic_store_explicit(&notify_request->state, TERN_NOTIFY_REQUEST_IDLE,
                           memory_order_relaxed); /* only this thread waits for it */
-    if (TERN_LIKELY(tern_core_message_expect(&tern_op_expected.want, POLLS))) {
+    if (TERN_LIKELY(tern_core_message_expect(&tern_op_expected.want, polls))) {
         if (TERN_UNLIKELY(tern_op_expected.want.len == 0))
             notify_request->bytes = tern_op_expected.want.third;
         if (TERN_UNLIKELY(tern_op_expected.want.mask != UINT64_MAX))
@@ -51,7 +49,7 @@ static bool expect(struct tern_notify_request *notify_request)
 
 /* If the bias is held, no other thread has ever taken the lock, so this thread may use the guarded state as long as it
  * likes. */
-bool tern_op_expected_wait(struct tern_notify_request *notify_request)
+bool tern_op_expected_wait(struct tern_notify_request *notify_request, unsigned polls)
 {
     bool taken = false;
 
@@ -61,7 +59,7 @@ bool tern_op_expected_wait(struct tern_notify_request *notify_request)
                     tern_op_notify_match.sole == &notify_request->request && notify_request->left == 1 &&
                     !notify_request->recorded &&
                     tern_op_expected.changes == atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed)))
-        taken = expect(notify_request);
+        taken = expect(notify_request, polls);
     tern_base_biased_unlock(&tern_op_notify_lock, true);
     return taken;
 }

@@ -38,7 +38,7 @@ static inline void tern_op_expected_update(const struct tern_notify_request *not
         tern_op_expected_set(notify_request, first, from, part);
 }
 
-/* Briefly poll for the expected notification, if it is the only match that a started request needs. Returns true if the
- * notification has arrived; then the request is idle, as after tern_op_notify_request_seen(). Returns false otherwise;
- * the match may still arrive on another path. */
-bool tern_op_expected_wait(struct tern_notify_request *notify_request);
+/* Poll at most this many times for the expected notification, if it is the only match that a started request needs.
+ * Returns true if the notification has arrived; then the request is idle, as after tern_op_notify_request_seen().
+ * Returns false otherwise; the match may still arrive on another path. */
+bool tern_op_expected_wait(struct tern_notify_request *notify_request, unsigned polls);

@@ -333,6 +333,8 @@ static uint32_t match_stored(struct tern_notify_request *notify_request)
     struct tern_match_arrival *arrival;
     uint32_t                   taken = 0;
 
+    if (TERN_LIKELY(tern_op_notify_match.kept == 0))
+        return 0;
     for (; notify_request->left > 0 && (arrival = tern_op_match_oldest(&notify_request->request)) != NULL; taken++) {
         tern_op_notify_request_count(notify_request, arrival->name.source, (uint32_t)arrival->name.tag, arrival->bytes);
         tern_op_match_drop(&tern_op_notify_match, arrival);
