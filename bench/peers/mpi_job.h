@@ -38,6 +38,12 @@ void mpi_shape_close(struct job *j);
 void mpi_shape_put(struct job *j, uint64_t iters);
 void mpi_shape_get(struct job *j, uint64_t iters);
 
+/* mpi_coll.c: return whether the test is a collective call; the arrays for a size, and the kernel. */
+bool mpi_coll_is(const struct job *j);
+void mpi_coll_open(const struct job *j);
+void mpi_coll_close(void);
+void mpi_coll_calls(struct job *j, uint64_t iters);
+
 /* mpi_msg.c: return whether the test uses tagged messages; the kernels of those tests, for ranks 0 and 1. */
 bool mpi_msg_is(const struct job *j);
 void mpi_msg_pingpong(struct job *j, uint64_t iters);

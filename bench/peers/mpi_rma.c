@@ -5,7 +5,7 @@
  * MPI_Win_flush; a window of nonblocking puts is many MPI_Put with one flush. Slices, statistics, alignment and
  * output format are those of tern-perf (bench/measure.h). The window's size is a multiple of 4096 because MPICH
  * 4.0.2 misplaces data in windows whose size is not a multiple of 16. Noncontiguous transfers with derived datatypes
- * are in mpi_shapes.c, messages in mpi_msg.c.
+ * are in mpi_shapes.c, messages in mpi_msg.c, collective calls in mpi_coll.c.
  *
  * Usage: mpiexec -n 2 tern-peer-... TEST [--sizes LIST] [--time S] [--repeat R] [--window W] [--element E] [--csv]
  */
@@ -230,6 +230,10 @@ static void run_size(struct job *j)
 
     if (mpi_msg_is(j)) {
         run_messages(j);
+    } else if (mpi_coll_is(j)) {
+        mpi_coll_open(j);
+        measure(j, mpi_coll_calls, ALL, 1, "latency", "ns");
+        mpi_coll_close();
     } else if (mpi_shape_is(j)) {
         mpi_shape_open(j);
         measure(j, j->section ? mpi_shape_get : mpi_shape_put, FIRST, (double)j->payload, "bandwidth", "MB/s");
@@ -334,11 +338,11 @@ static void set_up(struct job *j)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-static const char *const tests[] = { "put_lat",   "get_lat",   "put_bw",     "get_bw",     "put_rate",
-                                     "get_rate",  "barrier",   "strided_bw", "indexed_bw", "vector_bw",
-                                     "transpose", "column_bw", "fadd_lat",   "fadd_rate",  "hot_spot",
-                                     "acc_bw",    "lock_rate", "notify_lat", "msg_lat",    "msg_bw",
-                                     "msg_rate",  "msg_bibw",  "msg_depth",  "msg_bw_one", NULL };
+static const char *const tests[] = { "put_lat",   "get_lat",    "put_bw",     "get_bw",    "put_rate",  "get_rate",
+                                     "barrier",   "strided_bw", "indexed_bw", "vector_bw", "transpose", "column_bw",
+                                     "fadd_lat",  "fadd_rate",  "hot_spot",   "acc_bw",    "lock_rate", "notify_lat",
+                                     "msg_lat",   "msg_bw",     "msg_rate",   "msg_bibw",  "msg_depth", "msg_bw_one",
+                                     "broadcast", "reduce",     "allreduce",  "allgather", "alltoall",  NULL };
 
 int main(int argc, char **argv)
 {

@@ -41,6 +41,7 @@ struct job {
 };
 
 #include "slices.h"
+#include "shmem_coll.h"
 
 static uint64_t *agreed; /* [2] in the symmetric heap, alternating: a slow PE may still read the previous one */
 
@@ -247,6 +248,14 @@ static void run_size(struct job *j)
 {
     if (strcmp(j->test, "barrier") == 0) {
         measure(j, barriers, ALL, 1, "latency", "ns");
+    } else if (coll_is(j->test)) {
+        if (!coll_open(j->size, j->ranks)) {
+            fprintf(stderr, "tern-peer-%s: not enough memory; SHMEM_SYMMETRIC_SIZE sets the size of the heap\n",
+                    LIBRARY);
+            shmem_global_exit(1);
+        }
+        measure(j, coll_calls, ALL, 1, "region", "ns");
+        coll_close();
     } else if (strcmp(j->test, "notify_lat") == 0) {
         measure(j, notify_pingpong, PAIR, 2, "half_rtt", "ns");
     } else if (strcmp(j->test, "strided_bw") == 0) {
@@ -296,9 +305,9 @@ static void set_up(struct job *j)
 
 int main(int argc, char **argv)
 {
-    static const char *const tests[] = { "put_lat",    "get_lat",    "put_bw",   "get_bw",   "put_rate",
-                                         "get_rate",   "barrier",    "fadd_lat", "hot_spot", "lock_rate",
-                                         "notify_lat", "strided_bw", NULL };
+    static const char *const tests[] = { "put_lat",   "get_lat",   "put_bw",    "get_bw",    "put_rate",   "get_rate",
+                                         "barrier",   "fadd_lat",  "hot_spot",  "lock_rate", "notify_lat", "strided_bw",
+                                         "broadcast", "allreduce", "allgather", "alltoall",  NULL };
     struct job               j = { .sizes = { 8 }, .size_count = 1, .time = 0.3, .repeat = 15, .element = 8 };
 
     bind_rank();
@@ -306,7 +315,7 @@ int main(int argc, char **argv)
     j.rank = shmem_my_pe();
     j.ranks = shmem_n_pes();
     j.peer = j.rank == 0 && j.ranks > 1 ? 1 : 0;
-    if (!parse(&j, argc, argv, tests) || j.ranks > 2) {
+    if (!parse(&j, argc, argv, tests) || (j.ranks > 2 && !coll_is(j.test) && strcmp(j.test, "barrier") != 0)) {
         if (j.rank == 0)
             usage(tests);
         shmem_finalize();

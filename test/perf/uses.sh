@@ -82,7 +82,7 @@ refused "--vs-limit" "acc_bw does not use --vs-limit; these tests use it: put_la
 refused "--time" "immediate does not use --time; these tests use it: put_lat, " immediate --time 1
 refused "--iters" "idle does not use --iters; these tests use it: put_lat, " idle --iters 1
 refused "--repeat" "init does not use --repeat; these tests use it: put_lat, " init --repeat 3
-refused "--ranks" "compare does not use --ranks; these tests use it: put_lat, " compare --ranks 2
+refused "--ranks" "register does not use --ranks; these tests use it: put_lat, " register --ranks 2
 refused "--net" "history does not use --net; these tests use it: put_lat, " history --net .
 refused "--plot" "all does not use --plot; these tests use it: put_lat, " all --plot x.png
 refused "--csv" "all does not use --csv; these tests use it: put_lat, " all --csv

@@ -18,6 +18,7 @@ static struct {
     size_t                 count, room;
     size_t                 rounds, round; /* the number of rounds, and the current round */
     const struct runner   *first;         /* the runner that the others are compared with */
+    int                    ranks;
 } table;
 
 const struct compare_series *compare_all(size_t *count)
@@ -113,7 +114,7 @@ static void add(const struct compare_series *s, const char *suffix, double value
     struct perf_figure f = { .test = s->test->name,
                              .link = s->runner->link,
                              .label = s->runner->name,
-                             .ranks = 2,
+                             .ranks = table.ranks,
                              .size = s->size,
                              .unit = unit,
                              .value = { .median = value } };
@@ -192,6 +193,12 @@ static void report_all(const char *title, bool text)
     }
 }
 
+/* Return whether a program can run a test with the number of ranks of the comparison. */
+static bool suits_ranks(const struct compare_test *test, const struct runner *runner, const struct perf_options *o)
+{
+    return compare_ranks(o) == 2 || ((test->collective || strcmp(test->name, "barrier") == 0) && !runner->pair);
+}
+
 /* Run one test with all programs. A program that has failed twice in a test is excluded from the rest of the test. */
 static void run_test(const struct comparison *cmp, const struct perf_options *o, const struct compare_test *test,
                      const bool *present, unsigned *failures)
@@ -200,7 +207,7 @@ static void run_test(const struct comparison *cmp, const struct perf_options *o,
         size_t               r = cmp->alternate && table.round % 2 == 1 ? cmp->runner_count - 1 - i : i;
         const struct runner *runner = &cmp->runners[r];
 
-        if (!present[r] || failures[r] >= 2)
+        if (!present[r] || failures[r] >= 2 || !suits_ranks(test, runner, o))
             continue;
         if (!(test->run != NULL ? test->run : runner->run)(runner, test, o) && ++failures[r] == 2 &&
             !perf_child_stopped())
@@ -297,6 +304,7 @@ static bool measure(const struct comparison *cmp, const struct perf_options *o, 
     bool present[COMPARE_RUNNERS];
 
     table.rounds = o->rounds;
+    table.ranks = compare_ranks(o);
     table.first = &cmp->runners[0];
     perf_child_guard();
     if (!find_all(cmp, o, present))
@@ -360,6 +368,8 @@ int perf_compare(const struct perf_options *o)
 
     struct perf_options with = *o;
 
+    if (o->ranks_count > 1 || (o->build != NULL && o->ranks_count > 0))
+        return perf_complain("compare --ranks wants one number, and not with --build", "");
     if (o->build != NULL && o->vs_limit)
         return perf_complain("compare --build compares two builds, without limits; leave out --vs-limit", "");
     if (o->build != NULL)

@@ -7,7 +7,7 @@
 
 #define COMPARE_METRICS 3
 #define COMPARE_WORDS 40
-#define COMPARE_RUNNERS 8
+#define COMPARE_RUNNERS 10
 #define COMPARE_TESTS 48
 
 struct runner;
@@ -26,6 +26,7 @@ struct compare_test {
     bool        no_mpi;          /* MPI has no equivalent */
     bool        shmem;           /* OpenSHMEM has an equivalent */
     bool        optional;        /* runs only when the command line names it */
+    bool        collective;      /* a collective call of any number of ranks */
     /* Runs the test once with a runner, instead of runner->run. NULL: use runner->run. */
     bool (*run)(const struct runner *runner, const struct compare_test *test, const struct perf_options *o);
 };
@@ -41,6 +42,7 @@ struct runner {
     bool (*run)(const struct runner *runner, const struct compare_test *test, const struct perf_options *o);
     const char *instead; /* the tern-perf test to run in place of the compared one; NULL: the compared one */
     const char *dir;     /* the directory of launcher and program; NULL: tern-perf's directory, or PATH */
+    bool        pair;    /* it runs with two processes only */
     /* Called when a run ends with a failure. Returns true if the comparison can show the failure as a result, such as
      * a test that an older build does not have. NULL: the failure is printed and counted. */
     bool (*failed)(const struct runner *runner, const struct compare_test *test, const struct perf_child *child);
@@ -133,7 +135,7 @@ bool compare_tern_find(const struct runner *runner, const struct perf_options *o
 bool compare_tern_run(const struct runner *runner, const struct compare_test *test, const struct perf_options *o);
 /* The values of --sizes, --time and --repeat as text. */
 struct compare_values {
-    char sizes[2048], time[32], repeat[24];
+    char sizes[2048], time[32], repeat[24], ranks[16];
 };
 /* The command line of a tern-perf job, with the memory for its arguments. */
 struct compare_job {
@@ -150,6 +152,8 @@ bool   compare_run_csv(const struct runner *runner, const struct compare_test *t
 /* Handle a run that failed. Returns true if the runner can show the failure as a result; otherwise prints the failure
  * and returns false. */
 bool   compare_failed(const struct runner *runner, const struct compare_test *test, const struct perf_child *child);
+/* Return the number of ranks of each job: --ranks, or 2. */
+int    compare_ranks(const struct perf_options *o);
 /* Store the sizes of a test as numbers and return how many there are. */
 size_t compare_sizes(const struct compare_test *test, const struct perf_options *o, uint64_t *sizes);
 /* Print the first line that a failed child wrote, or how the child ended. */

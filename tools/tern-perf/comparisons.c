@@ -7,6 +7,12 @@
  */
 #include "compare.h"
 
+/* The collective calls run if the command line names them, with any number of ranks. The arrays of "latency" are in
+ * private memory, those of "region" in memory that the library has allocated. */
+#define COLL                                                                                                   \
+    .sizes = "8,4K,64K,1M", .metrics = { "latency", "region" }, .unit = "ns", .shmem = true, .optional = true, \
+    .collective = true
+
 const struct compare_test compare_memory_tests[] = {
     { .name = "put_lat",
       .sizes = "8,4K",
@@ -118,6 +124,11 @@ const struct compare_test compare_memory_tests[] = {
     { .name = "hot_spot", .metrics = { "aggregate" }, .unit = "op/s", .shmem = true },
     { .name = "acc_bw", .sizes = "4K,64K,1M", .metrics = { "bandwidth_complete" }, .unit = "MB/s" },
     { .name = "lock_rate", .metrics = { "rate", "contended" }, .unit = "op/s", .shmem = true },
+    { .name = "broadcast", COLL },
+    { .name = "reduce", COLL },
+    { .name = "allreduce", COLL },
+    { .name = "allgather", COLL },
+    { .name = "alltoall", COLL },
 };
 const size_t compare_memory_test_count = sizeof(compare_memory_tests) / sizeof(compare_memory_tests[0]);
 
@@ -217,5 +228,10 @@ const struct compare_test compare_net_tests[] = {
       .element = "64",
       .metrics = { "bandwidth", "get_bandwidth" },
       .unit = "MB/s" },
+    { .name = "broadcast", COLL },
+    { .name = "reduce", COLL },
+    { .name = "allreduce", COLL },
+    { .name = "allgather", COLL },
+    { .name = "alltoall", COLL },
 };
 const size_t compare_net_test_count = sizeof(compare_net_tests) / sizeof(compare_net_tests[0]);

@@ -21,7 +21,7 @@ void perf_usage(void)
         "       tern-perf history DIR [options]             the figures of several pages side by side\n"
         "       tern-perf compare [TEST...] [options]       beside other libraries\n"
         "       tern-perf compare --build DIR [TEST...] [options]\n"
-        "       tern-perf init|register|crossover|payload|protocols [options]\n"
+        "       tern-perf init|register|crossover|payload|protocols|coll [options]\n"
         "       tern-perf --list | --help | --version\n"
         "\n"
         "An option that a test does not use is refused.\n"

@@ -228,6 +228,7 @@ void perf_put_rate(struct perf_case *c);
 void perf_get_rate(struct perf_case *c);
 void perf_barrier(struct perf_case *c);
 void perf_share(struct perf_case *c);
+void perf_coll(struct perf_case *c);
 void perf_team_create(struct perf_case *c);
 void perf_window(struct perf_case *c);
 void perf_order(struct perf_case *c);
@@ -276,6 +277,7 @@ int  perf_register(const struct perf_options *o);
 int  perf_crossover(const struct perf_options *o);
 int  perf_payload(const struct perf_options *o);
 int  perf_protocols(const struct perf_options *o);
+int  perf_coll_ways(const struct perf_options *o);
 int  perf_all(const struct perf_options *o);
 int  perf_history(const struct perf_options *o);
 /* register.c: describe the network that a job would use, or say why there is none. Returns whether there is one. */

@@ -38,7 +38,7 @@ void compare_tell_failure(const struct runner *runner, const struct compare_test
  * two ranks takes half of a round trip, because both send at the same time. */
 static const char *common_name(const struct compare_test *test, const char *metric)
 {
-    if (strcmp(test->name, "barrier") == 0)
+    if (strcmp(test->name, "barrier") == 0 || test->collective)
         return strcmp(metric, "tcp_half_rtt") == 0 ? "latency" : metric;
     if (strcmp(metric, "tcp_half_rtt") == 0)
         return "half_rtt";
@@ -69,6 +69,8 @@ static void keep_limit(const struct compare_test *test, uint64_t size, const cha
 
     if (strcmp(metric, "limit") == 0 || strcmp(metric, "fetch_add_aggregate") == 0)
         compare_keep(test, &compare_limit, size, test->metrics[0], value);
+    if (strcmp(metric, "limit") == 0 && has_metric(test, "region"))
+        compare_keep(test, &compare_limit, size, "region", value);
     if (strcmp(metric, "plain_load") == 0 || strcmp(metric, "fetch_add") == 0)
         compare_keep(test, &compare_limit, size, "latency", value);
     if (!tcp && strcmp(metric, "cacheline_half_rtt") != 0)
@@ -87,6 +89,8 @@ const char *compare_limit_text(const struct compare_test *test, const char *metr
 {
     bool trip = strcmp(metric, "half_rtt") == 0 || strcmp(test->name, "barrier") == 0;
 
+    if (test->collective)
+        return "the copies that the call cannot avoid, made by memcpy";
     if (trip)
         return net ? "half of a round trip of a TCP connection"
                    : "half of a round trip of a cache line between two cores";
@@ -159,6 +163,7 @@ static void values_print(struct compare_values *values, const struct compare_tes
         at += (size_t)snprintf(values->sizes + at, room - at, "%s%" PRIu64, i > 0 ? "," : "", o->sizes[i]);
     snprintf(values->time, sizeof(values->time), "%g", o->time > 0 ? o->time : RUN_TIME);
     snprintf(values->repeat, sizeof(values->repeat), "%zu", o->repeat > 0 ? o->repeat : RUN_REPEAT);
+    snprintf(values->ranks, sizeof(values->ranks), "%d", compare_ranks(o));
 }
 
 size_t compare_sizes(const struct compare_test *test, const struct perf_options *o, uint64_t *sizes)
@@ -198,6 +203,11 @@ static void common_words(const char **words, size_t n, const struct runner *runn
     words[n] = NULL;
 }
 
+int compare_ranks(const struct perf_options *o)
+{
+    return o->ranks_count > 0 ? (int)o->ranks[0] : 2;
+}
+
 bool compare_tern_find(const struct runner *runner, const struct perf_options *o)
 {
     char path[512];
@@ -210,13 +220,13 @@ bool compare_tern_find(const struct runner *runner, const struct perf_options *o
 void compare_tern_words(struct compare_job *job, const struct runner *runner, const struct compare_test *test,
                         const struct perf_options *o)
 {
-    const char             *start[] = { job->launcher, "-n", "2", "--bind", job->cpus, job->program, "--quiet" };
+    const char *start[] = { job->launcher, "-n", job->values.ranks, "--bind", job->cpus, job->program, "--quiet" };
     const struct perf_test *own = perf_test_find(test->test != NULL ? test->test : test->name);
     size_t                  n = sizeof(start) / sizeof(start[0]);
     char                    second[24];
 
     compare_two_cpus(job->cpus, second);
-    if (strcmp(job->cpus, second) == 0)
+    if (strcmp(job->cpus, second) == 0 || compare_ranks(o) != 2)
         snprintf(job->cpus, sizeof(job->cpus), "none");
     else
         snprintf(job->cpus + strlen(job->cpus), sizeof(job->cpus) - strlen(job->cpus), ",%s", second);
@@ -245,29 +255,33 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     return remove(path);
 }
 
-/* Format the variable that tells the peers on which cpus to run (bench/peers/slices.h). */
-static void name_cpus(char text[96])
+/* Format the variable that tells the peers on which cpus to run (bench/peers/slices.h). The system places the ranks of
+ * other numbers than two. */
+static void name_cpus(char text[96], const struct perf_options *o)
 {
     char first[24], second[24];
 
     compare_two_cpus(first, second);
-    snprintf(text, 96, "TERN_PEER_CPUS=%s,%s", first, second);
+    if (compare_ranks(o) == 2)
+        snprintf(text, 96, "TERN_PEER_CPUS=%s,%s", first, second);
+    else
+        snprintf(text, 96, "TERN_PEER_CPUS=");
 }
 
 /* Run a job of Open MPI. The job gets a directory of its own for its shared memory and its session files, because
  * Open MPI leaves both behind when it is killed. */
 static bool openmpi_job(const struct runner *runner, const struct compare_test *test, const struct perf_options *o)
 {
-    static char root[] = "OMPI_ALLOW_RUN_AS_ROOT=1", sure[] = "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1";
-    static char calm[] = "OMPI_MCA_btl_base_warn_component_unused=0";
-    char        dir[] = "/dev/shm/tern-perf-XXXXXX", memory[96], notes[96], cpus[96];
-    char       *extra_env[MAX_WORDS] = { root, sure, calm, memory, notes, cpus };
-    const char *words[MAX_WORDS] = {
-        compare_peer_of(runner)->launcher, "-n", "2", "--bind-to", "none", "--oversubscribe"
-    };
-    size_t                n = 6, e = 6;
-    bool                  ok;
+    static char           root[] = "OMPI_ALLOW_RUN_AS_ROOT=1", sure[] = "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1";
+    static char           calm[] = "OMPI_MCA_btl_base_warn_component_unused=0";
+    char                  dir[] = "/dev/shm/tern-perf-XXXXXX", memory[96], notes[96], cpus[96];
     struct compare_values values;
+    char                 *extra_env[MAX_WORDS] = { root, sure, calm, memory, notes, cpus };
+    const char           *words[MAX_WORDS] = {
+                  compare_peer_of(runner)->launcher, "-n", values.ranks, "--bind-to", "none", "--oversubscribe"
+    };
+    size_t n = 6, e = 6;
+    bool   ok;
 
     if (mkdtemp(dir) == NULL) {
         fprintf(stderr, "tern-perf: cannot make a directory in /dev/shm: %s\n", strerror(errno));
@@ -275,7 +289,7 @@ static bool openmpi_job(const struct runner *runner, const struct compare_test *
     }
     snprintf(memory, sizeof(memory), "OMPI_MCA_btl_vader_backing_directory=%s", dir);
     snprintf(notes, sizeof(notes), "OMPI_MCA_orte_tmpdir_base=%s", dir);
-    name_cpus(cpus);
+    name_cpus(cpus, o);
     for (size_t i = 0; runner->env != NULL && runner->env[i] != NULL; i++)
         extra_env[e++] = runner->env[i];
     for (size_t i = 0; runner->options != NULL && runner->options[i] != NULL; i++)
@@ -302,13 +316,13 @@ static bool mpich_run(const struct runner *runner, const struct compare_test *te
 {
     char                  cpus[96];
     char                 *extra_env[MAX_WORDS] = { cpus };
-    const char           *words[MAX_WORDS] = { compare_peer_of(runner)->launcher, "-n", "2", "-bind-to", "none",
-                                               compare_peer_of(runner)->program };
     struct compare_values values;
+    const char *words[MAX_WORDS] = { compare_peer_of(runner)->launcher, "-n", values.ranks, "-bind-to", "none",
+                                     compare_peer_of(runner)->program };
 
     if (test->no_mpi)
         return true;
-    name_cpus(cpus);
+    name_cpus(cpus, o);
     for (size_t i = 0; runner->env != NULL && runner->env[i] != NULL; i++)
         extra_env[i + 1] = runner->env[i];
     values_print(&values, test, o);
@@ -375,14 +389,16 @@ const struct runner compare_memory_runners[] = {
       .program = "ucx_perftest",
       .install = "install ucx-utils",
       .find = compare_program_find,
-      .run = compare_ucx_run },
+      .run = compare_ucx_run,
+      .pair = true },
     { .name = "UCX UCT",
       .link = "uct",
       .env = ENV(UCX_MEMORY, UCX_CALM),
       .program = "ucx_perftest",
       .install = "install ucx-utils",
       .find = compare_program_find,
-      .run = compare_ucx_run },
+      .run = compare_ucx_run,
+      .pair = true },
 };
 const size_t compare_memory_runner_count = sizeof(compare_memory_runners) / sizeof(compare_memory_runners[0]);
 
@@ -405,19 +421,22 @@ const struct runner compare_net_runners[] = {
       .install = COMPARE_TERN_MISSING,
       .find = compare_tern_find,
       .run = compare_tern_run,
-      .instead = "limits" },
+      .instead = "limits",
+      .pair = true },
     { .name = "fi_pingpong",
       .link = "pingpong",
       .program = "fi_pingpong",
       .install = "install libfabric-bin",
       .find = compare_program_find,
-      .run = compare_pingpong_run },
+      .run = compare_pingpong_run,
+      .pair = true },
     { .name = "iperf3",
       .link = "iperf3",
       .program = "iperf3",
       .install = "install iperf3",
       .find = compare_program_find,
-      .run = compare_iperf_run },
+      .run = compare_iperf_run,
+      .pair = true },
     { .name = "Open MPI",
       .link = "openmpi",
       .options = openmpi_tcp,
@@ -443,6 +462,7 @@ const struct runner compare_net_runners[] = {
       .program = "ucx_perftest",
       .install = "install ucx-utils",
       .find = compare_program_find,
-      .run = compare_ucx_run },
+      .run = compare_ucx_run,
+      .pair = true },
 };
 const size_t compare_net_runner_count = sizeof(compare_net_runners) / sizeof(compare_net_runners[0]);

@@ -9,6 +9,13 @@
     "memcpy between the same addresses; process_vm_writev or _readv for registered memory; with --net TCP"
 #define QUEUE_LIMIT "memcpy from one buffer through shared memory of the queue's size; with --net TCP"
 
+#define COLL(call, text)                                                                                  \
+    {                                                                                                     \
+        .name = (call), .what = (text), .metric = "latency", .unit = "ns",                                \
+        .limit = "the copies that the call cannot avoid, by memcpy of all ranks", .sizes = "8,4K,64K,1M", \
+        .min_ranks = 1, .run = perf_coll, .collective = true                                              \
+    }
+
 const struct perf_test perf_tests[] = {
     { .name = "put_lat",
       .what = "time of a blocking put, and half of a ping-pong of puts",
@@ -76,6 +83,22 @@ const struct perf_test perf_tests[] = {
       .min_ranks = 1,
       .run = perf_barrier,
       .collective = true },
+    { .name = "sync",
+      .what = "time of tern_sync of all ranks",
+      .metric = "latency",
+      .unit = "ns",
+      .min_ranks = 1,
+      .run = perf_coll,
+      .collective = true },
+    COLL("broadcast", "time of a broadcast from rank 0, of private memory and of a region"),
+    COLL("reduce", "time of a sum of doubles at rank 0, of private memory and of a region"),
+    COLL("allreduce", "time of a sum of doubles at all ranks, of private memory and of a region"),
+    COLL("reduce_scatter", "time of a sum of doubles, of which each rank gets a block; sizes are blocks"),
+    COLL("gather", "time of a gather at rank 0, of private memory and of a region; sizes are blocks"),
+    COLL("scatter", "time of a scatter from rank 0, of private memory and of a region; sizes are blocks"),
+    COLL("allgather", "time of a gather at all ranks, of private memory and of a region; sizes are blocks"),
+    COLL("alltoall", "time of an exchange of blocks among all ranks, of private memory and of a region"),
+    COLL("scan", "time of an inclusive scan of doubles, of private memory and of a region"),
     { .name = "team_create",
       .what = "time to create a team of all ranks, by a split and by its members alone, and to free it",
       .metric = "members",
@@ -457,6 +480,13 @@ const struct perf_test perf_tests[] = {
       .unit = "ratio",
       .command = perf_protocols,
       .uses = PERF_RUNS | PERF_SIZES },
+    { .name = "coll",
+      .what = "every collective call by each of its algorithms, and from which size on another one is faster; without "
+              "ternrun",
+      .metric = "chosen_to_best",
+      .unit = "ratio",
+      .command = perf_coll_ways,
+      .uses = PERF_RUNS | PERF_SIZES | PERF_RANKS },
     { .name = "all",
       .what = "the tests that matter, beside limits and peers, on one page to send; started without ternrun",
       .command = perf_all,
@@ -472,7 +502,7 @@ const struct perf_test perf_tests[] = {
       .metric = "ratio_of_medians",
       .unit = "ratio",
       .command = perf_compare,
-      .uses = PERF_RUNS | PERF_SIZES | PERF_PEERS | PERF_BUILD | PERF_SELF | PERF_VS_LIMIT,
+      .uses = PERF_RUNS | PERF_SIZES | PERF_PEERS | PERF_BUILD | PERF_SELF | PERF_VS_LIMIT | PERF_RANKS,
       .empty = true },
 };
 
