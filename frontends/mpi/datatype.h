@@ -1,0 +1,85 @@
+/* datatype.h: MPI datatypes as Tern needs them: the layout of the data, and the basic elements for accumulates.
+ *
+ * tern_mpi_type finds the record of a datatype. Records of derived datatypes hang on the datatype as an attribute and
+ * are dropped when MPI frees the datatype, so that a new datatype with the same handle is never mistaken for an old
+ * one. A small table by handle in front of the attributes makes the usual case cheap: a multiplication, a load and a
+ * comparison. The memory of records is never returned, so that several threads may look up datatypes at the same time.
+ */
+#ifndef TERN_MPI_DATATYPE_H
+#define TERN_MPI_DATATYPE_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <tern.h>
+
+#include "layout.h"
+
+/* What accumulates can do with an element. */
+enum tern_mpi_class {
+    TERN_MPI_NONE,     /* no element: the datatype is empty */
+    TERN_MPI_SIGNED,   /* integers: arithmetic and bits */
+    TERN_MPI_UNSIGNED, /* the same, and bytes */
+    TERN_MPI_FLOATING, /* float and double: arithmetic */
+    TERN_MPI_COMPLEX,  /* sum and product */
+    TERN_MPI_OPAQUE,   /* replace only: logical values, long double, pairs */
+    TERN_MPI_MIXED     /* basic elements of several types: no accumulates */
+};
+
+/* The basic elements of a datatype. */
+struct tern_mpi_basic {
+    enum tern_mpi_class class;
+    unsigned size; /* of an element, in bytes; 0 if the datatype is empty or mixed */
+};
+
+/* A datatype. */
+struct tern_mpi_type {
+    MPI_Datatype           handle;
+    bool                   dense;  /* any number of elements is contiguous, and begins at displacement at */
+    ptrdiff_t              at;     /* of a dense datatype */
+    size_t                 size;   /* bytes of data in one element */
+    ptrdiff_t              extent; /* from one element to the next */
+    struct tern_mpi_basic  basic;
+    struct tern_mpi_layout layout; /* of one element */
+    struct tern_mpi_type  *next;   /* list of predefined datatypes, or of records for reuse */
+};
+
+#define TERN_MPI_TYPE_BITS 6
+extern struct tern_mpi_type *tern_mpi_types[1 << TERN_MPI_TYPE_BITS] __attribute__((visibility("hidden")));
+
+/* Find the record of a datatype that is not in the table. Returns MPI_SUCCESS, or the class of the error: MPI_ERR_TYPE
+ * if the handle is no datatype or the datatype cannot be taken apart, MPI_ERR_NO_MEM. */
+int tern_mpi_type_find(MPI_Datatype handle, const struct tern_mpi_type **out);
+
+static inline unsigned tern_mpi_type_slot(MPI_Datatype handle)
+{
+    return (unsigned)(((uint64_t)(uintptr_t)handle * 0x9e3779b97f4a7c15u) >> (64 - TERN_MPI_TYPE_BITS));
+}
+
+/* Find the record of a datatype, which is valid until the datatype is freed. Returns as tern_mpi_type_find. */
+static inline int tern_mpi_type_of(MPI_Datatype handle, const struct tern_mpi_type **out)
+{
+    /* acquire: the record behind the pointer. Pairs with the release in datatype.c. */
+    const struct tern_mpi_type *type = __atomic_load_n(&tern_mpi_types[tern_mpi_type_slot(handle)], __ATOMIC_ACQUIRE);
+
+    if (TERN_LIKELY(type != NULL && type->handle == handle)) {
+        *out = type;
+        return MPI_SUCCESS;
+    }
+    return tern_mpi_type_find(handle, out);
+}
+
+/* Find the layout and the basic elements of a datatype by taking the datatype apart. Returns MPI_SUCCESS, MPI_ERR_TYPE
+ * or MPI_ERR_NO_MEM. The caller frees the layout. (flatten.c) */
+int tern_mpi_flatten(MPI_Datatype handle, struct tern_mpi_layout *layout, struct tern_mpi_basic *basic);
+
+/* The part of a distributed array that belongs to a process: repeat the layout of an element as MPI_Type_create_darray
+ * says; integers are those of MPI_Type_get_contents, extent is that of an element. Returns false if there is no memory.
+ * (darray.c) */
+bool tern_mpi_darray(struct tern_mpi_layout *layout, const int *integers, ptrdiff_t extent);
+
+/* What a predefined datatype consists of, in bytes; false if it is not in the list of those that accumulates know.
+ * (basic.c) */
+bool tern_mpi_basic_of(MPI_Datatype handle, struct tern_mpi_basic *basic);
+
+#endif

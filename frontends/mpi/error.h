@@ -1,0 +1,15 @@
+/* error.h: errors as MPI error codes, with a text. */
+#ifndef TERN_MPI_ERROR_H
+#define TERN_MPI_ERROR_H
+
+#include <mpi.h>
+#include <tern.h>
+
+/* Make an error code of a class of MPI. MPI_Error_class returns the class, and MPI_Error_string the text: the name of
+ * the call and what happened. With Open MPI, a code keeps its text until the next error of the same class. */
+int tern_mpi_code(int class, const char *call, const char *format, ...) __attribute__((cold, format(printf, 3, 4)));
+
+/* The same for an error of Tern: the text is that of tern_strerror and tern_error_detail. what says what failed. */
+int tern_mpi_code_of(tern_status status, const char *call, const char *what) __attribute__((cold));
+
+#endif

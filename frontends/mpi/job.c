@@ -1,0 +1,44 @@
+/* job.c: the life of the front end beside MPI.
+ *
+ * MPI_Finalize deletes the attributes of MPI_COMM_SELF first, so that an attribute tells the front end that MPI ends.
+ */
+#include <mpi.h>
+
+#include "front.h"
+#include "job.h"
+
+bool tern_mpi_running;
+
+static bool many_threads;
+
+static int stop(MPI_Comm comm, int keyval, void *value, void *extra)
+{
+    (void)comm;
+    (void)keyval;
+    (void)value;
+    (void)extra;
+    tern_mpi_running = false;
+    (void)tern_front_stop("MPI_Finalize");
+    return MPI_SUCCESS;
+}
+
+void tern_mpi_start(const char *call)
+{
+    int keyval, level;
+
+    if (tern_mpi_running)
+        return;
+    (void)tern_front_start(call);
+    MPI_Query_thread(&level);
+    many_threads = level == MPI_THREAD_MULTIPLE;
+    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, stop, &keyval, NULL) != MPI_SUCCESS ||
+        MPI_Comm_set_attr(MPI_COMM_SELF, keyval, NULL) != MPI_SUCCESS)
+        tern_front_die(call, "MPI refused an attribute of MPI_COMM_SELF");
+    (void)MPI_Comm_free_keyval(&keyval); /* the attribute stays */
+    tern_mpi_running = true;
+}
+
+tern_order tern_mpi_order(tern_order order)
+{
+    return many_threads ? order | TERN_SHARED : order;
+}

@@ -1,0 +1,18 @@
+/* job.h: the life of the front end beside MPI. */
+#ifndef TERN_MPI_JOB_H
+#define TERN_MPI_JOB_H
+
+#include <stdbool.h>
+#include <tern.h>
+
+/* Whether tern_mpi_start has been called, and MPI is not being finalized. */
+extern bool tern_mpi_running __attribute__((visibility("hidden")));
+
+/* Initialize Tern, unless that has been done. The first call is collective over MPI_COMM_WORLD. MPI_Finalize ends the
+ * front end; Tern itself is finalized when the process exits. */
+void tern_mpi_start(const char *call);
+
+/* The kind of context that this process needs: shared by threads if MPI allows several threads at the same time. */
+tern_order tern_mpi_order(tern_order order);
+
+#endif

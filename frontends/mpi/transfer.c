@@ -1,0 +1,178 @@
+/* transfer.c: which operation of Tern moves data between two layouts. */
+#include <stdlib.h>
+
+#include "transfer.h"
+
+/* A box needs at most the loops of both sides, the repetitions of both and the two blocks. */
+#define MOST_DIMS (2 * TERN_MPI_DIMS + 4)
+
+/* The loops that both sides have in common. */
+struct common {
+    size_t    element;
+    unsigned  dims;
+    size_t    count[MOST_DIMS];
+    ptrdiff_t here[MOST_DIMS];
+    int64_t   there[MOST_DIMS];
+};
+
+/* A side as loops over bytes, from the innermost to the outermost. */
+struct loops {
+    unsigned            at; /* the present loop: 0 is the block */
+    struct tern_mpi_dim now;
+    unsigned            dims;
+    struct tern_mpi_dim dim[TERN_MPI_DIMS + 1];
+};
+
+/* Open the loops of a side. Returns false if the layout is no box. */
+static bool open_loops(struct loops *loops, struct tern_mpi_side side)
+{
+    const struct tern_mpi_layout *layout = &side.type->layout;
+
+    if (layout->pieces != NULL)
+        return false;
+    loops->at = 0;
+    loops->now = (struct tern_mpi_dim){ layout->block, 1 };
+    loops->dims = layout->dims;
+    for (unsigned i = 0; i < layout->dims; i++)
+        loops->dim[i] = layout->dim[i];
+    if (side.type->dense)
+        loops->now.count *= side.count;
+    else if (side.count > 1)
+        loops->dim[loops->dims++] = (struct tern_mpi_dim){ side.count, side.type->extent };
+    return true;
+}
+
+/* Take count iterations from the present loop. Returns their stride. */
+static ptrdiff_t take(struct loops *loops, size_t count)
+{
+    ptrdiff_t stride = loops->now.stride;
+
+    loops->now.count /= count;
+    loops->now.stride *= (ptrdiff_t)count;
+    if (loops->now.count == 1 && loops->at < loops->dims)
+        loops->now = loops->dim[loops->at++];
+    return stride;
+}
+
+/* Find loops that describe both sides. Returns false if there are none: the loops of the sides are cut differently. */
+static bool find_common(struct common *common, struct tern_mpi_side here, struct tern_mpi_side there)
+{
+    struct loops a, b;
+    size_t       left = tern_mpi_side_bytes(here), n;
+
+    if (!open_loops(&a, here) || !open_loops(&b, there))
+        return false;
+    common->dims = 0;
+    for (bool first = true; left > 1 || first; first = false) {
+        n = a.now.count < b.now.count ? a.now.count : b.now.count;
+        if (a.now.count % n != 0 || b.now.count % n != 0 || common->dims == MOST_DIMS)
+            return false;
+        left /= n;
+        if (first) {
+            common->element = n;
+            (void)take(&a, n);
+            (void)take(&b, n);
+            continue;
+        }
+        common->count[common->dims] = n;
+        common->here[common->dims] = take(&a, n);
+        common->there[common->dims++] = take(&b, n);
+    }
+    return true;
+}
+
+static tern_status move_contiguous(const struct tern_mpi_access *a, const tern_opts *opts)
+{
+    size_t         bytes = tern_mpi_side_bytes(a->here);
+    unsigned char *local = bytes != 0 ? (unsigned char *)a->local + a->here.type->at : NULL;
+    uint64_t       offset = bytes != 0 ? a->offset + (uint64_t)a->there.type->at : 0;
+
+    switch (a->kind) {
+    case TERN_MPI_PUT: return tern_put_with(a->ctx, a->region, a->rank, offset, local, bytes, opts);
+    case TERN_MPI_GET: return tern_get_with(a->ctx, a->region, a->rank, offset, local, bytes, opts);
+    case TERN_MPI_ACC: return tern_acc_with(a->ctx, a->region, a->rank, offset, local, bytes, opts);
+    default: return tern_get_acc_with(a->ctx, a->region, a->rank, offset, local, bytes, opts);
+    }
+}
+
+static tern_status move_strided(const struct tern_mpi_access *a, const struct common *common, const tern_opts *opts)
+{
+    tern_strided box =
+        TERN_STRIDED(.dims = common->dims, .element = common->element, .count = common->count,
+                     .local = (unsigned char *)a->local + a->here.type->layout.at, .local_stride = common->here,
+                     .remote = a->offset + (uint64_t)a->there.type->layout.at, .remote_stride = common->there);
+
+    switch (a->kind) {
+    case TERN_MPI_PUT: return tern_put_strided_with(a->ctx, a->region, a->rank, &box, opts);
+    case TERN_MPI_GET: return tern_get_strided_with(a->ctx, a->region, a->rank, &box, opts);
+    case TERN_MPI_ACC: return tern_acc_strided_with(a->ctx, a->region, a->rank, &box, opts);
+    default: return tern_get_acc_strided_with(a->ctx, a->region, a->rank, &box, opts);
+    }
+}
+
+/* Begin to walk over the blocks of a side. */
+static struct tern_mpi_cursor walk(struct tern_mpi_side side)
+{
+    return tern_mpi_cursor_begin(&side.type->layout, side.count, side.type->extent);
+}
+
+static size_t blocks_of(struct tern_mpi_side side)
+{
+    return tern_mpi_layout_blocks(&side.type->layout) * side.count;
+}
+
+static tern_status move_vector(const struct tern_mpi_access *a, const tern_opts *opts)
+{
+    size_t                 here = blocks_of(a->here), there = blocks_of(a->there), n = 0;
+    tern_piece            *local = malloc(here * sizeof *local);
+    tern_extent           *remote = malloc(there * sizeof *remote);
+    struct tern_mpi_cursor cursor = walk(a->here);
+    struct tern_mpi_piece  piece;
+    tern_vector lists = TERN_VECTOR(.local_count = here, .local = local, .remote_count = there, .remote = remote);
+    tern_status status = TERN_ERR_NOMEM;
+
+    if (local != NULL && remote != NULL) {
+        for (n = 0; tern_mpi_cursor_next(&cursor, &piece); n++)
+            local[n] = (tern_piece){ (unsigned char *)a->local + piece.at, piece.len };
+        cursor = walk(a->there);
+        for (n = 0; tern_mpi_cursor_next(&cursor, &piece); n++)
+            remote[n] = (tern_extent){ a->offset + (uint64_t)piece.at, piece.len };
+        switch (a->kind) {
+        case TERN_MPI_PUT: status = tern_put_vector_with(a->ctx, a->region, a->rank, &lists, opts); break;
+        case TERN_MPI_GET: status = tern_get_vector_with(a->ctx, a->region, a->rank, &lists, opts); break;
+        case TERN_MPI_ACC: status = tern_acc_vector_with(a->ctx, a->region, a->rank, &lists, opts); break;
+        default: status = tern_get_acc_vector_with(a->ctx, a->region, a->rank, &lists, opts);
+        }
+    }
+    free(local);
+    free(remote);
+    return status;
+}
+
+tern_status tern_mpi_move(const struct tern_mpi_access *access, const tern_opts *opts)
+{
+    struct common common;
+
+    if ((access->here.type->dense && access->there.type->dense) || tern_mpi_side_bytes(access->here) == 0)
+        return move_contiguous(access, opts);
+    if (find_common(&common, access->here, access->there))
+        return move_strided(access, &common, opts);
+    return move_vector(access, opts);
+}
+
+void tern_mpi_copy(void *to, struct tern_mpi_side to_side, const void *from, struct tern_mpi_side from_side)
+{
+    struct tern_mpi_cursor target = walk(to_side), source = walk(from_side);
+    struct tern_mpi_piece  t = { 0, 0 }, s = { 0, 0 };
+
+    for (;;) {
+        size_t len;
+
+        if ((t.len == 0 && !tern_mpi_cursor_next(&target, &t)) || (s.len == 0 && !tern_mpi_cursor_next(&source, &s)))
+            return;
+        len = t.len < s.len ? t.len : s.len;
+        tern_copy((unsigned char *)to + t.at, (const unsigned char *)from + s.at, len);
+        t = (struct tern_mpi_piece){ t.at + (ptrdiff_t)len, t.len - len };
+        s = (struct tern_mpi_piece){ s.at + (ptrdiff_t)len, s.len - len };
+    }
+}

@@ -1,0 +1,43 @@
+/* transfer.h: one-sided accesses between two layouts.
+ *
+ * An access has a number of elements of a datatype on each side, with the same number of bytes. Depending on the two
+ * layouts, it becomes a contiguous, a strided or a vector operation of Tern.
+ */
+#ifndef TERN_MPI_TRANSFER_H
+#define TERN_MPI_TRANSFER_H
+
+#include "datatype.h"
+
+/* One side of an access: elements of a datatype. */
+struct tern_mpi_side {
+    const struct tern_mpi_type *type;
+    size_t                      count;
+};
+
+/* What an access does with the data. */
+enum tern_mpi_kind { TERN_MPI_PUT, TERN_MPI_GET, TERN_MPI_ACC, TERN_MPI_GET_ACC };
+
+/* An access. */
+struct tern_mpi_access {
+    enum tern_mpi_kind   kind;
+    int                  rank; /* in the team of ctx */
+    tern_ctx            *ctx;
+    tern_region         *region;
+    uint64_t             offset;      /* of displacement 0 at the target, in its part of the region */
+    void                *local;       /* displacement 0 at the origin */
+    struct tern_mpi_side here, there; /* origin and target, with the same number of bytes */
+};
+
+static inline size_t tern_mpi_side_bytes(struct tern_mpi_side side)
+{
+    return side.count * side.type->size;
+}
+
+/* Start an access. opts are those of Tern's _with calls; accumulates need opts->acc. Returns the status of the call of
+ * Tern, or TERN_ERR_NOMEM. */
+tern_status tern_mpi_move(const struct tern_mpi_access *access, const tern_opts *opts);
+
+/* Copy data within this process, from one layout to another with the same number of bytes. */
+void tern_mpi_copy(void *to, struct tern_mpi_side to_side, const void *from, struct tern_mpi_side from_side);
+
+#endif
