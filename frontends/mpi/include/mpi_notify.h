@@ -1,0 +1,123 @@
+/* mpi_notify.h: notified access for MPI programs.
+ *
+ * A notified access is a put, get or accumulate on a window that notifies its target: the target waits for a number of
+ * accesses by source and tag, without a message and without a synchronization of the window. The interface is that of
+ * R. Belli and T. Hoefler, "Notified Access: Extending Remote Memory Access Programming Models for Producer-Consumer
+ * Synchronization" (IPDPS 2015), with the prefix MPIX_.
+ *
+ * The windows are windows of MPI: its own puts, gets, locks and flushes work beside the calls of this header, on the
+ * same memory. Calls return MPI_SUCCESS or an error code. Errors call the error handler of the window first; the class
+ * of a code is one of MPI, and MPI_Error_string returns a text that names the call and the values.
+ *
+ * docs/mpi-notify.md describes what completes an access, which accumulates are atomic with which, and the limits.
+ */
+#ifndef MPI_NOTIFY_H
+#define MPI_NOTIFY_H
+
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Start notified access. The call is collective over MPI_COMM_WORLD, and needed only if the first window that the
+ * program makes does not contain all processes; otherwise the first window starts notified access. */
+int MPIX_Notify_start(void);
+
+/* Make a window with memory that MPIX_Win_free releases. The arguments are those of MPI_Win_allocate: each process
+ * chooses size and disp_unit, and gets the address of its memory in *(void **)baseptr. Collective over comm. */
+int MPIX_Win_allocate_notify(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win);
+
+/* Make a window over memory of the program. The arguments are those of MPI_Win_create. Accesses within a node are
+ * slower than those to memory of MPIX_Win_allocate_notify, because the kernel copies. Collective over comm. */
+int MPIX_Win_create_notify(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win *win);
+
+/* Free a window, and the memory that MPIX_Win_allocate_notify reserved. The arguments are those of MPI_Win_free, which
+ * may be called instead; the memory is then released when a window with the same processes is made, or by MPI_Finalize.
+ * The notification requests of the window become invalid, and can only be freed. Collective over the communicator of
+ * the window. */
+int MPIX_Win_free(MPI_Win *win);
+
+/* Tell whether a window is one for notified accesses. */
+int MPIX_Win_is_notify(MPI_Win win, int *flag);
+
+/* Put data, and notify the target with a tag from 0 to MPIX_NOTIFY_TAG_UB. The other arguments are those of MPI_Put.
+ * The target is notified when the data is in its memory. An access of no bytes notifies, too. The origin buffer must
+ * not be modified until MPIX_Win_flush or MPIX_Win_flush_local. */
+int MPIX_Put_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                    MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int tag);
+
+/* Get data, and notify the target when the data has been read and may be overwritten. The other arguments are those of
+ * MPI_Get. The data is in the origin buffer when MPIX_Win_flush or MPIX_Win_flush_local returns. */
+int MPIX_Get_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                    MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int tag);
+
+/* The same, with a request that completes when the origin buffer may be modified (put) or contains the data (get). It
+ * is an ordinary request of MPI, which MPI_Wait and MPIX_Wait complete and free. */
+int MPIX_Rput_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                     MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int tag,
+                     MPI_Request *request);
+int MPIX_Rget_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                     MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int tag,
+                     MPI_Request *request);
+
+/* Accumulate, and notify the target. The other arguments are those of MPI_Accumulate, MPI_Fetch_and_op and
+ * MPI_Compare_and_swap. op is MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_REPLACE or
+ * MPI_NO_OP. */
+int MPIX_Accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                           MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,
+                           int tag);
+int MPIX_Fetch_and_op_notify(const void *origin_addr, void *result_addr, MPI_Datatype datatype, int target_rank,
+                             MPI_Aint target_disp, MPI_Op op, MPI_Win win, int tag);
+int MPIX_Compare_and_swap_notify(const void *origin_addr, const void *compare_addr, void *result_addr,
+                                 MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win, int tag);
+
+/* The greatest tag. */
+#define MPIX_NOTIFY_TAG_UB 0x7fffffff
+
+/* Complete the notified accesses of this process on a window: at the origin and at one target, at the origin only, or
+ * the same at all targets. They may be called at any time, also outside of an epoch. */
+int MPIX_Win_flush(int rank, MPI_Win win);
+int MPIX_Win_flush_local(int rank, MPI_Win win);
+int MPIX_Win_flush_all(MPI_Win win);
+int MPIX_Win_flush_local_all(MPI_Win win);
+
+/* Make a request for expected_count notifications of accesses to this process on a window. source is a rank or
+ * MPI_ANY_SOURCE, and tag a tag or MPI_ANY_TAG. The request is persistent: MPIX_Start starts it, any number of times,
+ * the calls below wait for it, and MPIX_Request_free frees it. Starting a request that has not completed keeps the
+ * notifications that have matched. The status of a completed request has the source and the tag of the last
+ * notification; its count, in elements of MPI_BYTE, is the number of notifications. */
+int MPIX_Notify_init(MPI_Win win, int source, int tag, int expected_count, MPI_Request *request);
+
+/* Test or wait for a notification that no request has taken, without taking it. The status has its source and tag, and
+ * its count is the number of bytes that the access moved. */
+int MPIX_Iprobe_notify(int source, int tag, MPI_Win win, int *flag, MPI_Status *status);
+int MPIX_Probe_notify(int source, int tag, MPI_Win win, MPI_Status *status);
+
+/* Start requests, and wait for them. These are the calls of MPI without the X, which accept notification requests and
+ * all requests of MPI, also mixed. A program that is linked with the library tern-notify-pmpi calls them by their names
+ * in MPI. */
+int MPIX_Start(MPI_Request *request);
+int MPIX_Startall(int count, MPI_Request array_of_requests[]);
+int MPIX_Wait(MPI_Request *request, MPI_Status *status);
+int MPIX_Test(MPI_Request *request, int *flag, MPI_Status *status);
+int MPIX_Waitany(int count, MPI_Request array_of_requests[], int *index, MPI_Status *status);
+int MPIX_Testany(int count, MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status);
+int MPIX_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]);
+int MPIX_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[]);
+int MPIX_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+                  MPI_Status array_of_statuses[]);
+int MPIX_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+                  MPI_Status array_of_statuses[]);
+int MPIX_Request_get_status(MPI_Request request, int *flag, MPI_Status *status);
+int MPIX_Request_free(MPI_Request *request);
+
+/* Cancel a notification request, as MPI_Cancel a receive: the request completes, and MPI_Test_cancelled tells whether it
+ * was cancelled. The notifications that have matched are gone. */
+int MPIX_Cancel(MPI_Request *request);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

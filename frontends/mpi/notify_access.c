@@ -1,0 +1,167 @@
+/* notify_access.c: notified puts and gets.
+ *
+ * The usual case is a put of elements of a predefined datatype, the same on both sides. It needs a look into the tables
+ * of windows and of datatypes, and then calls Tern. All other cases, and all errors, take the long way.
+ *
+ * Between nodes, Tern sends the notification of an access when the transfer has ended, unless the network does so: for
+ * contiguous puts. This needs progress of the origin, which may be waiting in MPI. So all other accesses wait until they
+ * are complete; on a node, they are complete at once.
+ */
+#include "notify_access.h"
+
+int tern_notify_finish(struct tern_notify_window *w, tern_status status, const char *call)
+{
+    if (TERN_LIKELY(status == TERN_OK))
+        return MPI_SUCCESS;
+    return tern_notify_raise(w, tern_mpi_code_of(status, call, "the access"));
+}
+
+/* Find the datatype of one side. */
+static int find_side(struct tern_mpi_side *side, int count, MPI_Datatype type, const char *call, const char *which)
+{
+    int class;
+
+    if (count < 0)
+        return tern_mpi_code(MPI_ERR_COUNT, call, "the number of elements at the %s is %d", which, count);
+    class = tern_mpi_type_of(type, &side->type);
+    side->count = (size_t)count;
+    if (class == MPI_ERR_NO_MEM)
+        return tern_mpi_code(class, call, "there is no memory for the layout of the datatype of the %s", which);
+    if (class != MPI_SUCCESS)
+        return tern_mpi_code(class, call, "the datatype of the %s is invalid, or has a constructor that is unknown",
+                             which);
+    return MPI_SUCCESS;
+}
+
+static int check(const struct tern_notify_args *a, const struct tern_notify_window *w)
+{
+    if (a->rank < 0 || a->rank >= w->size)
+        return tern_mpi_code(MPI_ERR_RANK, a->call, "there is no rank %d in the window, which has the ranks 0 to %d",
+                             a->rank, w->size - 1);
+    if (a->tag < 0)
+        return tern_mpi_code(MPI_ERR_TAG, a->call, "the tag is %d; tags are 0 to %d", a->tag, MPIX_NOTIFY_TAG_UB);
+    if (a->disp < 0)
+        return tern_mpi_code(MPI_ERR_DISP, a->call, "the displacement at the target is %ld", (long)a->disp);
+    return MPI_SUCCESS;
+}
+
+int tern_notify_prepare(const struct tern_notify_args *a, struct tern_mpi_access *access,
+                        struct tern_notify_window **out)
+{
+    struct tern_notify_window *w = *out = tern_notify_window_of(a->win);
+    int                        error;
+
+    if (w == NULL)
+        return tern_notify_no_window(a->win, a->call);
+    access->rank = a->rank;
+    if (a->rank == MPI_PROC_NULL)
+        return MPI_SUCCESS;
+    error = check(a, w);
+    if (error == MPI_SUCCESS)
+        error = find_side(&access->here, a->origin_count, a->origin_type, a->call, "origin");
+    if (error == MPI_SUCCESS)
+        error = find_side(&access->there, a->target_count, a->target_type, a->call, "target");
+    if (error == MPI_SUCCESS && tern_mpi_side_bytes(access->here) != tern_mpi_side_bytes(access->there))
+        error = tern_mpi_code(MPI_ERR_TRUNCATE, a->call, "the origin has %zu bytes, and the target %zu",
+                              tern_mpi_side_bytes(access->here), tern_mpi_side_bytes(access->there));
+    if (error != MPI_SUCCESS)
+        return tern_notify_raise(w, error);
+    access->ctx = w->ctx;
+    access->region = w->region;
+    access->offset = (uint64_t)a->disp * w->unit[a->rank];
+    access->local = a->origin;
+    return MPI_SUCCESS;
+}
+
+tern_status tern_notify_start(const struct tern_mpi_access *access, tern_opts *opts)
+{
+    tern_event  event = TERN_EVENT_INIT;
+    tern_status status;
+
+    if (access->kind == TERN_MPI_PUT && access->here.type->dense && access->there.type->dense)
+        return tern_mpi_move(access, opts);
+    opts->event = &event;
+    status = tern_mpi_move(access, opts);
+    return status == TERN_OK ? tern_event_wait(&event, TERN_FOREVER) : status;
+}
+
+/* Make a put or a get. With a request, the origin buffer may be used again when the call returns. */
+static __attribute__((noinline)) int access_any(const struct tern_notify_args *args, enum tern_mpi_kind kind,
+                                                MPI_Request *request)
+{
+    struct tern_mpi_access     access = { .kind = kind };
+    struct tern_notify_window *w;
+    tern_event                 local = TERN_EVENT_INIT;
+    tern_opts                  opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = (uint32_t)args->tag, .call = args->call);
+    tern_status                status = TERN_OK;
+    int                        error = tern_notify_prepare(args, &access, &w);
+
+    if (error != MPI_SUCCESS)
+        return error;
+    if (request != NULL)
+        opts.local = &local;
+    if (access.rank != MPI_PROC_NULL)
+        status = tern_notify_start(&access, &opts);
+    if (status == TERN_OK)
+        status = tern_event_wait(&local, TERN_FOREVER);
+    error = tern_notify_finish(w, status, args->call);
+    if (error != MPI_SUCCESS || request == NULL)
+        return error;
+    return MPI_Irecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request); /* a request that is complete */
+}
+
+NOTIFY_EXPORT int MPIX_Put_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                                  int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
+                                  MPI_Win win, int tag)
+{
+    /* acquire: the records behind the pointers. Pairs with the releases in notify_window.c and datatype.c. */
+    const struct tern_notify_window *w =
+        __atomic_load_n(&tern_notify_windows[tern_notify_window_slot(win)], __ATOMIC_ACQUIRE);
+    const struct tern_mpi_type *type =
+        __atomic_load_n(&tern_mpi_types[tern_mpi_type_slot(origin_datatype)], __ATOMIC_ACQUIRE);
+
+    if (TERN_LIKELY(w != NULL && w->handle == win && type != NULL && type->handle == origin_datatype &&
+                    target_datatype == origin_datatype && target_count == origin_count && type->dense &&
+                    type->at == 0 && (origin_count | tag) >= 0 && target_disp >= 0 &&
+                    (unsigned)target_rank < (unsigned)w->size)) {
+        tern_status status =
+            tern_put_notify_nbi(w->ctx, w->region, target_rank, (uint64_t)target_disp * w->unit[target_rank],
+                                origin_addr, (size_t)origin_count * type->size, (uint32_t)tag);
+
+        return TERN_LIKELY(status == TERN_OK)
+                   ? MPI_SUCCESS
+                   : tern_notify_finish(tern_notify_window_of(win), status, "MPIX_Put_notify");
+    }
+    return access_any(&(struct tern_notify_args){ "MPIX_Put_notify", (void *)(uintptr_t)origin_addr, origin_count,
+                                                  origin_datatype, target_rank, target_disp, target_count,
+                                                  target_datatype, win, tag },
+                      TERN_MPI_PUT, NULL);
+}
+
+NOTIFY_EXPORT int MPIX_Get_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                                  MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win,
+                                  int tag)
+{
+    return access_any(&(struct tern_notify_args){ "MPIX_Get_notify", origin_addr, origin_count, origin_datatype,
+                                                  target_rank, target_disp, target_count, target_datatype, win, tag },
+                      TERN_MPI_GET, NULL);
+}
+
+NOTIFY_EXPORT int MPIX_Rput_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                                   int target_rank, MPI_Aint target_disp, int target_count,
+                                   MPI_Datatype target_datatype, MPI_Win win, int tag, MPI_Request *request)
+{
+    return access_any(&(struct tern_notify_args){ "MPIX_Rput_notify", (void *)(uintptr_t)origin_addr, origin_count,
+                                                  origin_datatype, target_rank, target_disp, target_count,
+                                                  target_datatype, win, tag },
+                      TERN_MPI_PUT, request);
+}
+
+NOTIFY_EXPORT int MPIX_Rget_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                                   MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win,
+                                   int tag, MPI_Request *request)
+{
+    return access_any(&(struct tern_notify_args){ "MPIX_Rget_notify", origin_addr, origin_count, origin_datatype,
+                                                  target_rank, target_disp, target_count, target_datatype, win, tag },
+                      TERN_MPI_GET, request);
+}

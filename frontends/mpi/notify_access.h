@@ -1,0 +1,33 @@
+/* notify_access.h: the arguments of a notified access, checked and in Tern's terms. */
+#ifndef TERN_NOTIFY_ACCESS_H
+#define TERN_NOTIFY_ACCESS_H
+
+#include "notify_window.h"
+#include "transfer.h"
+
+/* The arguments of an access, as the program passes them. */
+struct tern_notify_args {
+    const char  *call;
+    void        *origin;
+    int          origin_count;
+    MPI_Datatype origin_type;
+    int          rank;
+    MPI_Aint     disp;
+    int          target_count;
+    MPI_Datatype target_type;
+    MPI_Win      win;
+    int          tag;
+};
+
+/* Check the arguments of an access, and fill *access, whose kind is set, and *w. Returns MPI_SUCCESS, or an error code
+ * for which the error handler has been called. *access has the rank MPI_PROC_NULL if there is nothing to do. */
+int tern_notify_prepare(const struct tern_notify_args *args, struct tern_mpi_access *access,
+                        struct tern_notify_window **w);
+
+/* Start an access, and let it complete unless it is a contiguous put, which completes by itself. */
+tern_status tern_notify_start(const struct tern_mpi_access *access, tern_opts *opts);
+
+/* Return from a call: MPI_SUCCESS, or the error code of a failed access after calling the error handler. */
+int tern_notify_finish(struct tern_notify_window *w, tern_status status, const char *call);
+
+#endif

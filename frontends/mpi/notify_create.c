@@ -1,0 +1,289 @@
+/* notify_create.c: making and freeing windows.
+ *
+ * The window of MPI is made over the memory of the region, so that the region must exist until MPI has freed the
+ * window. MPI_Win_free deletes the attribute while it still uses the memory; the window then waits in a list, until a
+ * window with the same processes is made: that call is collective over the same processes, which free the region first.
+ *
+ * Open MPI has no windows of MPI_Win_create for communicators with one process. Such a window is one of
+ * MPI_Win_allocate, whose memory becomes the region; for memory of the program, it has no memory at all.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "notify_create.h"
+#include "notify_window.h"
+
+int tern_notify_keyval = MPI_KEYVAL_INVALID;
+
+static struct tern_notify_window *unused, *ending; /* lists */
+static pthread_mutex_t            lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* What a window is made from. */
+struct wish {
+    const char *call;
+    bool        allocate;
+    void       *base;
+    MPI_Aint    size;
+    int         unit;
+    MPI_Info    info;
+    MPI_Comm    comm; /* a duplicate, which returns errors */
+};
+
+static void put_record(struct tern_notify_window *w)
+{
+    free((void *)(uintptr_t)w->unit);
+    if (w->group != MPI_GROUP_NULL)
+        MPI_Group_free(&w->group);
+    *w = (struct tern_notify_window){ .handle = MPI_WIN_NULL, .group = MPI_GROUP_NULL };
+    pthread_mutex_lock(&lock);
+    w->next = unused;
+    unused = w;
+    pthread_mutex_unlock(&lock);
+}
+
+static struct tern_notify_window *take_record(void)
+{
+    struct tern_notify_window *w;
+
+    pthread_mutex_lock(&lock);
+    w = unused;
+    if (w != NULL)
+        unused = w->next;
+    pthread_mutex_unlock(&lock);
+    if (w == NULL)
+        w = malloc(sizeof *w);
+    if (w != NULL)
+        *w = (struct tern_notify_window){ .handle = MPI_WIN_NULL, .group = MPI_GROUP_NULL };
+    return w;
+}
+
+/* Release the objects of Tern. The call is collective over the processes of the window. */
+static tern_status end_region(struct tern_notify_window *w)
+{
+    tern_status first = w->ctx != NULL ? tern_ctx_free(w->ctx) : TERN_OK, status;
+
+    status = w->region != NULL ? tern_region_free(w->region) : TERN_OK;
+    first = first != TERN_OK ? first : status;
+    status = w->team.team != NULL ? tern_mpi_team_free(&w->team) : TERN_OK;
+    put_record(w);
+    return first != TERN_OK ? first : status;
+}
+
+/* MPI frees a window: nothing may find its record any more. */
+static int detach(MPI_Win handle, int key, void *value, void *extra)
+{
+    struct tern_notify_window *w = value, **slot = &tern_notify_windows[tern_notify_window_slot(w->handle)];
+
+    (void)handle;
+    (void)key;
+    (void)extra;
+    if (*slot == w)
+        __atomic_store_n(slot, NULL, __ATOMIC_RELAXED); /* orders nothing: the record stays readable */
+    tern_notify_orphan_requests(w);
+    w->handle = MPI_WIN_NULL;
+    pthread_mutex_lock(&lock);
+    w->next = ending;
+    ending = w;
+    pthread_mutex_unlock(&lock);
+    return MPI_SUCCESS;
+}
+
+/* Take the oldest window out of the list of those that wait for their end and have these processes. */
+static struct tern_notify_window *take_ending(MPI_Group group)
+{
+    struct tern_notify_window **at, **found = NULL, *w = NULL;
+    int                         same;
+
+    pthread_mutex_lock(&lock);
+    for (at = &ending; *at != NULL; at = &(*at)->next) {
+        MPI_Group_compare((*at)->group, group, &same);
+        if (same == MPI_IDENT)
+            found = at;
+    }
+    if (found != NULL) {
+        w = *found;
+        *found = w->next;
+    }
+    pthread_mutex_unlock(&lock);
+    return w;
+}
+
+/* Let the windows end that MPI_Win_free has freed and that have these processes. */
+static tern_status end_others(MPI_Group group)
+{
+    struct tern_notify_window *w;
+    tern_status                status = TERN_OK;
+
+    while (status == TERN_OK && (w = take_ending(group)) != NULL)
+        status = end_region(w);
+    return status;
+}
+
+/* Collect the displacement units of all processes. */
+static int find_units(struct tern_notify_window *w, const struct wish *wish)
+{
+    uint64_t mine = (uint64_t)wish->unit, *units = malloc((size_t)w->size * sizeof *units);
+
+    w->unit = units;
+    if (units == NULL)
+        return tern_mpi_code(MPI_ERR_NO_MEM, wish->call, "there is no memory for a window of %d processes", w->size);
+    return MPI_Allgather(&mine, 1, MPI_UINT64_T, units, 1, MPI_UINT64_T, wish->comm);
+}
+
+/* Make the region, over memory of its own or of the program. */
+static tern_status make_region(struct tern_notify_window *w, const struct wish *wish)
+{
+    const tern_region_opts each = TERN_REGION_OPTS(.each = 1);
+
+    if (!wish->allocate || w->mpi_memory != NULL)
+        return tern_region_register(w->ctx, wish->size > 0 ? wish->base : NULL, (uint64_t)wish->size, &w->region);
+    return tern_region_create(w->ctx, (uint64_t)wish->size, &each, &w->region);
+}
+
+/* Make the window of MPI. With one process, it comes before the region, which may have to use its memory. */
+static int make_mpi_window(struct tern_notify_window *w, struct wish *wish, bool before)
+{
+    if (before != (w->size == 1))
+        return MPI_SUCCESS;
+    if (w->size > 1)
+        return MPI_Win_create(wish->base, wish->size, wish->unit, wish->info, wish->comm, &w->handle);
+    if (wish->allocate) {
+        int error = MPI_Win_allocate(wish->size, wish->unit, wish->info, wish->comm, &w->mpi_memory, &w->handle);
+
+        wish->base = w->mpi_memory;
+        return error;
+    }
+    if (MPI_Win_create(wish->base, wish->size, wish->unit, wish->info, wish->comm, &w->handle) == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    return MPI_Win_allocate(0, wish->unit, wish->info, wish->comm, &w->mpi_memory, &w->handle);
+}
+
+static int build(struct tern_notify_window *w, struct wish *wish)
+{
+    tern_status status;
+    int         error = MPI_Comm_group(wish->comm, &w->group);
+
+    if (error != MPI_SUCCESS)
+        return error;
+    status = end_others(w->group);
+    if (status != TERN_OK)
+        return tern_mpi_code_of(status, wish->call, "freeing a window with the same processes");
+    error = tern_mpi_team_of(wish->comm, wish->call, &w->team);
+    if (error != MPI_SUCCESS)
+        return error;
+    w->size = w->team.size;
+    status = tern_ctx_create(w->team.team, tern_mpi_order(TERN_RELAXED), &w->ctx);
+    if (status != TERN_OK)
+        return tern_mpi_code_of(status, wish->call, "creating a context");
+    error = find_units(w, wish);
+    if (error == MPI_SUCCESS)
+        error = make_mpi_window(w, wish, true);
+    if (error != MPI_SUCCESS)
+        return error;
+    status = make_region(w, wish);
+    if (status != TERN_OK)
+        return tern_mpi_code_of(status, wish->call, "reserving the memory of the window");
+    if (wish->allocate && w->mpi_memory == NULL)
+        wish->base = tern_region_ptr(w->region, w->team.rank);
+    error = make_mpi_window(w, wish, false);
+    return error != MPI_SUCCESS ? error : MPI_Win_set_attr(w->handle, tern_notify_keyval, w);
+}
+
+/* Make a window, or return an error code. */
+static int make(struct wish *wish, MPI_Win *win)
+{
+    struct tern_notify_window *w;
+    int                        error;
+
+    if (tern_notify_keyval == MPI_KEYVAL_INVALID &&
+        MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, detach, &tern_notify_keyval, NULL) != MPI_SUCCESS)
+        return tern_mpi_code(MPI_ERR_OTHER, wish->call, "MPI refused a key for an attribute of windows");
+    w = take_record();
+    if (w == NULL)
+        return tern_mpi_code(MPI_ERR_NO_MEM, wish->call, "there is no memory for the record of a window");
+    error = build(w, wish);
+    if (error == MPI_SUCCESS) {
+        *win = w->handle;
+        return MPI_SUCCESS;
+    }
+    if (w->handle != MPI_WIN_NULL)
+        PMPI_Win_free(&w->handle);
+    (void)end_region(w); /* the first error counts */
+    return error;
+}
+
+/* Check the arguments of a new window, make the window, and report errors to the communicator. */
+static int create(struct wish wish, MPI_Comm comm, void **base, MPI_Win *win)
+{
+    int code = MPI_SUCCESS, size;
+
+    if (comm == MPI_COMM_NULL || MPI_Comm_size(comm, &size) != MPI_SUCCESS) {
+        code = tern_mpi_code(MPI_ERR_COMM, wish.call, "the communicator is invalid");
+        MPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
+        return code;
+    }
+    if (wish.size < 0)
+        code = tern_mpi_code(MPI_ERR_SIZE, wish.call, "the size of the window is %ld", (long)wish.size);
+    else if (wish.unit <= 0)
+        code = tern_mpi_code(MPI_ERR_DISP, wish.call, "the displacement unit is %d", wish.unit);
+    else if (win == NULL || (wish.allocate && base == NULL))
+        code = tern_mpi_code(MPI_ERR_ARG, wish.call, "an argument in which the call returns a value is NULL");
+    else
+        code = MPI_Comm_dup(comm, &wish.comm);
+    if (code == MPI_SUCCESS) {
+        MPI_Comm_set_errhandler(wish.comm, MPI_ERRORS_RETURN);
+        code = make(&wish, win);
+        MPI_Comm_free(&wish.comm);
+    }
+    if (code != MPI_SUCCESS)
+        MPI_Comm_call_errhandler(comm, code);
+    else if (wish.allocate)
+        *base = wish.base;
+    return code;
+}
+
+NOTIFY_EXPORT int MPIX_Notify_start(void)
+{
+    tern_mpi_start("MPIX_Notify_start");
+    return MPI_SUCCESS;
+}
+
+NOTIFY_EXPORT int MPIX_Win_allocate_notify(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr,
+                                           MPI_Win *win)
+{
+    struct wish wish = { "MPIX_Win_allocate_notify", true, NULL, size, disp_unit, info, MPI_COMM_NULL };
+
+    tern_mpi_start(wish.call);
+    return create(wish, comm, baseptr, win);
+}
+
+NOTIFY_EXPORT int MPIX_Win_create_notify(void *base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm,
+                                         MPI_Win *win)
+{
+    struct wish wish = { "MPIX_Win_create_notify", false, base, size, disp_unit, info, MPI_COMM_NULL };
+
+    tern_mpi_start(wish.call);
+    return create(wish, comm, NULL, win);
+}
+
+NOTIFY_EXPORT int MPIX_Win_free(MPI_Win *win)
+{
+    struct tern_notify_window *w = tern_notify_window_of(*win);
+    MPI_Group                  group;
+    tern_status                status;
+    int                        error;
+
+    if (w == NULL)
+        return tern_notify_no_window(*win, "MPIX_Win_free");
+    MPI_Win_get_group(*win, &group);
+    error = PMPI_Win_free(win);
+    if (error == MPI_SUCCESS) {
+        status = end_others(group);
+        if (status != TERN_OK) {
+            error = tern_mpi_code_of(status, "MPIX_Win_free", "freeing the window");
+            MPI_Comm_call_errhandler(MPI_COMM_WORLD, error);
+        }
+    }
+    MPI_Group_free(&group);
+    return error;
+}

@@ -1,0 +1,52 @@
+/* notify_flush.c: the completion of notified accesses. Only contiguous puts may be outstanding (notify_access.c). */
+#include "notify_access.h"
+
+/* Find the window of a call, and check the rank. */
+static int find(MPI_Win win, int rank, const char *call, struct tern_notify_window **out)
+{
+    struct tern_notify_window *w = *out = tern_notify_window_of(win);
+
+    if (w == NULL)
+        return tern_notify_no_window(win, call);
+    if (rank == MPI_PROC_NULL || (rank >= 0 && rank < w->size))
+        return MPI_SUCCESS;
+    return tern_notify_raise(w, tern_mpi_code(MPI_ERR_RANK, call,
+                                              "there is no rank %d in the window, which has the ranks 0 to %d", rank,
+                                              w->size - 1));
+}
+
+NOTIFY_EXPORT int MPIX_Win_flush(int rank, MPI_Win win)
+{
+    struct tern_notify_window *w;
+    int                        error = find(win, rank, "MPIX_Win_flush", &w);
+
+    if (error != MPI_SUCCESS || rank == MPI_PROC_NULL)
+        return error;
+    return tern_notify_finish(w, tern_quiet_rank(w->ctx, rank), "MPIX_Win_flush");
+}
+
+NOTIFY_EXPORT int MPIX_Win_flush_local(int rank, MPI_Win win)
+{
+    struct tern_notify_window *w;
+    int                        error = find(win, rank, "MPIX_Win_flush_local", &w);
+
+    if (error != MPI_SUCCESS || rank == MPI_PROC_NULL)
+        return error;
+    return tern_notify_finish(w, tern_quiet_local(w->ctx), "MPIX_Win_flush_local");
+}
+
+NOTIFY_EXPORT int MPIX_Win_flush_all(MPI_Win win)
+{
+    struct tern_notify_window *w;
+    int                        error = find(win, 0, "MPIX_Win_flush_all", &w);
+
+    return error != MPI_SUCCESS ? error : tern_notify_finish(w, tern_quiet(w->ctx), "MPIX_Win_flush_all");
+}
+
+NOTIFY_EXPORT int MPIX_Win_flush_local_all(MPI_Win win)
+{
+    struct tern_notify_window *w;
+    int                        error = find(win, 0, "MPIX_Win_flush_local_all", &w);
+
+    return error != MPI_SUCCESS ? error : tern_notify_finish(w, tern_quiet_local(w->ctx), "MPIX_Win_flush_local_all");
+}

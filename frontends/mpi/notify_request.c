@@ -1,0 +1,323 @@
+/* notify_request.c: the records of requests: making, starting, cancelling and freeing them, and probes.
+ *
+ * The records of a slot of the table form a list that only grows: a record that is not in use has the handle
+ * MPI_REQUEST_NULL, and the next request with the same slot takes it. So threads may search the lists at any time.
+ */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "notify_request.h"
+
+#include "notify_access.h"
+
+struct tern_notify_request *tern_notify_requests[1 << TERN_NOTIFY_REQUEST_BITS];
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+int tern_notify_request_failed(struct tern_notify_request *r, tern_status status, const char *call)
+{
+    int code;
+
+    if (r->window != NULL)
+        return tern_notify_raise(r->window, tern_mpi_code_of(status, call, "the request"));
+    code = tern_mpi_code(MPI_ERR_REQUEST, call, "the window of the notification request was freed");
+    MPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
+    return code;
+}
+
+/* Find a record for a handle, and put it into the table. The caller holds the lock. NULL: there is no memory. */
+static struct tern_notify_request *take_record(MPI_Request handle)
+{
+    struct tern_notify_request **head = &tern_notify_requests[tern_notify_request_slot(handle)], *r = *head;
+
+    while (r != NULL && r->handle != MPI_REQUEST_NULL)
+        r = r->next;
+    if (r == NULL) {
+        r = calloc(1, sizeof *r);
+        if (r == NULL)
+            return NULL;
+        r->next = *head;
+        r->handle = MPI_REQUEST_NULL;
+        /* release: the record before its place in the list. Pairs with the acquire in tern_notify_request_of. */
+        __atomic_store_n(head, r, __ATOMIC_RELEASE);
+    }
+    return r;
+}
+
+/* Make a record with a handle of its own. NULL: there is no memory, or MPI has no more requests. */
+static struct tern_notify_request *make(struct tern_notify_window *w)
+{
+    struct tern_notify_request *r, *next;
+    MPI_Request                 handle;
+
+    if (MPI_Recv_init(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &handle) != MPI_SUCCESS)
+        return NULL;
+    pthread_mutex_lock(&lock);
+    r = take_record(handle);
+    if (r != NULL) {
+        next = r->next;
+        *r = (struct tern_notify_request){ .handle = handle, .window = w, .next = next, .next_other = w->requests };
+        w->requests = r;
+    }
+    pthread_mutex_unlock(&lock);
+    if (r == NULL)
+        (void)PMPI_Request_free(&handle);
+    return r;
+}
+
+/* Take a record out of use, and free the handle. */
+static void drop(struct tern_notify_request *r, MPI_Request *handle)
+{
+    MPI_Request own = r->handle;
+
+    pthread_mutex_lock(&lock);
+    if (r->window != NULL) {
+        struct tern_notify_request **at = &r->window->requests;
+
+        while (*at != r)
+            at = &(*at)->next_other;
+        *at = r->next_other;
+    }
+    r->handle = MPI_REQUEST_NULL;
+    pthread_mutex_unlock(&lock);
+    (void)PMPI_Request_free(&own);
+    *handle = MPI_REQUEST_NULL;
+}
+
+void tern_notify_orphan_requests(struct tern_notify_window *w)
+{
+    pthread_mutex_lock(&lock);
+    for (struct tern_notify_request *r = w->requests; r != NULL; r = r->next_other) {
+        if (r->request != NULL)
+            (void)tern_request_free(&r->request); /* a notification request can always be freed */
+        r->window = NULL;
+    }
+    w->requests = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Check and translate what a request or a probe waits for. */
+static int check(struct tern_notify_window *w, int source, int tag, const char *call)
+{
+    int error = MPI_SUCCESS;
+
+    if (source != MPI_ANY_SOURCE && source != MPI_PROC_NULL && (source < 0 || source >= w->size))
+        error = tern_mpi_code(MPI_ERR_RANK, call, "there is no rank %d in the window, which has the ranks 0 to %d",
+                              source, w->size - 1);
+    else if (tag < 0 && tag != MPI_ANY_TAG)
+        error = tern_mpi_code(MPI_ERR_TAG, call, "the tag is %d; tags are 0 to %d, or MPI_ANY_TAG", tag,
+                              MPIX_NOTIFY_TAG_UB);
+    return error != MPI_SUCCESS ? tern_notify_raise(w, error) : MPI_SUCCESS;
+}
+
+static tern_status create(struct tern_notify_window *w, int source, int tag, int count, tern_request **out)
+{
+    return tern_notify_create(w->ctx, w->region, source == MPI_ANY_SOURCE ? TERN_ANY_SOURCE : source,
+                              tag == MPI_ANY_TAG ? TERN_ANY_TAG : tag, (uint32_t)count, out);
+}
+
+NOTIFY_EXPORT int MPIX_Notify_init(MPI_Win win, int source, int tag, int expected_count, MPI_Request *request)
+{
+    const char                 *call = "MPIX_Notify_init";
+    struct tern_notify_window  *w = tern_notify_window_of(win);
+    struct tern_notify_request *r;
+    tern_request               *own = NULL;
+    tern_status                 status = TERN_OK;
+    int                         error;
+
+    if (w == NULL)
+        return tern_notify_no_window(win, call);
+    error = check(w, source, tag, call);
+    if (error != MPI_SUCCESS)
+        return error;
+    if (expected_count <= 0)
+        return tern_notify_raise(w, tern_mpi_code(MPI_ERR_COUNT, call,
+                                                  "the request expects %d notifications; it must "
+                                                  "expect at least one",
+                                                  expected_count));
+    if (source != MPI_PROC_NULL)
+        status = create(w, source, tag, expected_count, &own);
+    if (status != TERN_OK)
+        return tern_notify_finish(w, status, call);
+    r = make(w);
+    if (r == NULL) {
+        if (own != NULL)
+            (void)tern_request_free(&own);
+        return tern_notify_raise(w, tern_mpi_code(MPI_ERR_NO_MEM, call, "there is no memory for a request"));
+    }
+    r->request = own;
+    r->source = source;
+    r->tag = tag;
+    *request = r->handle;
+    return MPI_SUCCESS;
+}
+
+NOTIFY_EXPORT int MPIX_Start(MPI_Request *request)
+{
+    struct tern_notify_request *r = tern_notify_request_of(*request);
+    tern_status                 status;
+    int                         error;
+
+    if (r == NULL)
+        return PMPI_Start(request);
+    if (r->window == NULL)
+        return tern_notify_request_failed(r, TERN_ERR_STATE, "MPIX_Start");
+    if (TERN_UNLIKELY(r->started)) { /* it keeps its matches, unless it is complete */
+        error = tern_notify_advance(r, "MPIX_Start");
+        if (error != MPI_SUCCESS || !r->ready)
+            return error;
+    }
+    r->ready = r->cancelled = false;
+    status = r->request != NULL ? tern_request_start(r->request) : TERN_OK;
+    if (TERN_UNLIKELY(status != TERN_OK))
+        return tern_notify_request_failed(r, status, "MPIX_Start");
+    r->started = true;
+    return MPI_SUCCESS;
+}
+
+NOTIFY_EXPORT int MPIX_Startall(int count, MPI_Request array_of_requests[])
+{
+    int error = MPI_SUCCESS;
+
+    for (int i = 0; i < count && error == MPI_SUCCESS; i++)
+        error = MPIX_Start(&array_of_requests[i]);
+    return error;
+}
+
+NOTIFY_EXPORT int MPIX_Cancel(MPI_Request *request)
+{
+    struct tern_notify_request *r = tern_notify_request_of(*request);
+    tern_status                 status;
+
+    if (r == NULL)
+        return PMPI_Cancel(request);
+    if (r->window == NULL)
+        return tern_notify_request_failed(r, TERN_ERR_STATE, "MPIX_Cancel");
+    if (r->request == NULL || !r->started || r->ready)
+        return MPI_SUCCESS; /* it is too late */
+    status = tern_request_cancel(&r->request, &r->info);
+    if (status == TERN_PENDING)
+        return MPI_SUCCESS;
+    if (status != TERN_OK)
+        return tern_notify_request_failed(r, status, "MPIX_Cancel");
+    r->ready = r->cancelled = true;
+    return MPI_SUCCESS;
+}
+
+NOTIFY_EXPORT int MPIX_Request_free(MPI_Request *request)
+{
+    struct tern_notify_request *r = tern_notify_request_of(*request);
+    tern_status                 status = TERN_OK;
+    int                         error = MPI_SUCCESS;
+
+    if (r == NULL)
+        return PMPI_Request_free(request);
+    if (r->request != NULL)
+        status = tern_request_free(&r->request);
+    if (status != TERN_OK)
+        error = tern_notify_request_failed(r, status, "MPIX_Request_free");
+    drop(r, request);
+    return error;
+}
+
+/* ---- completion ---- */
+
+int tern_notify_advance(struct tern_notify_request *r, const char *call)
+{
+    tern_status status = TERN_OK;
+
+    if (!r->started || r->ready)
+        return MPI_SUCCESS;
+    if (r->window == NULL)
+        return tern_notify_request_failed(r, TERN_ERR_STATE, call);
+    if (r->request != NULL)
+        status = tern_request_test(&r->request, &r->info);
+    r->ready = status == TERN_OK;
+    return status < 0 ? tern_notify_request_failed(r, status, call) : MPI_SUCCESS;
+}
+
+void tern_notify_set_status(MPI_Status *status, int source, int tag, MPI_Count count, bool cancelled)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    status->MPI_SOURCE = source;
+    status->MPI_TAG = tag;
+    status->MPI_ERROR = MPI_SUCCESS;
+    (void)MPI_Status_set_elements_x(status, MPI_BYTE, count);
+    (void)MPI_Status_set_cancelled(status, cancelled);
+}
+
+void tern_notify_report(struct tern_notify_request *r, MPI_Status *status)
+{
+    if (!r->started) /* an empty status */
+        tern_notify_set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
+    else if (r->request == NULL)
+        tern_notify_set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, r->cancelled);
+    else
+        tern_notify_set_status(status, r->info.source, (int)r->info.tag, (MPI_Count)r->info.matches, r->cancelled);
+    r->started = r->ready = r->cancelled = false;
+}
+
+/* ---- probes ---- */
+
+/* Find the request that a probe tests. It is never started. */
+static tern_status probe_of(struct tern_notify_window *w, int source, int tag, tern_request **out)
+{
+    tern_status status = TERN_OK;
+
+    if (w->probe == NULL || w->probe_source != source || w->probe_tag != tag) {
+        if (w->probe != NULL)
+            (void)tern_request_free(&w->probe); /* it is not started */
+        w->probe = NULL;
+        status = create(w, source, tag, 1, &w->probe);
+        w->probe_source = source;
+        w->probe_tag = tag;
+    }
+    *out = w->probe;
+    return status;
+}
+
+/* Probe, and wait if flag is NULL. */
+static int probe(int source, int tag, MPI_Win win, int *flag, MPI_Status *out, const char *call)
+{
+    struct tern_notify_window *w = tern_notify_window_of(win);
+    tern_idle                  idle = TERN_IDLE(.name = call);
+    tern_request              *request;
+    tern_request_info          info;
+    tern_status                status;
+    int                        error;
+
+    if (w == NULL)
+        return tern_notify_no_window(win, call);
+    error = check(w, source, tag, call);
+    if (error != MPI_SUCCESS)
+        return error;
+    if (source == MPI_PROC_NULL) {
+        tern_notify_set_status(out, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
+        status = TERN_OK;
+    } else {
+        status = probe_of(w, source, tag, &request);
+        if (status == TERN_OK)
+            status = tern_notify_probe(request, &info);
+        while (status == TERN_PENDING && flag == NULL) {
+            status = tern_idle_step(w->ctx, &idle);
+            if (status == TERN_OK)
+                status = tern_notify_probe(request, &info);
+        }
+        if (status == TERN_OK)
+            tern_notify_set_status(out, info.source, (int)info.tag, (MPI_Count)info.len, false);
+    }
+    if (flag != NULL)
+        *flag = status == TERN_OK;
+    return status == TERN_PENDING ? MPI_SUCCESS : tern_notify_finish(w, status, call);
+}
+
+NOTIFY_EXPORT int MPIX_Iprobe_notify(int source, int tag, MPI_Win win, int *flag, MPI_Status *status)
+{
+    return probe(source, tag, win, flag, status, "MPIX_Iprobe_notify");
+}
+
+NOTIFY_EXPORT int MPIX_Probe_notify(int source, int tag, MPI_Win win, MPI_Status *status)
+{
+    return probe(source, tag, win, NULL, status, "MPIX_Probe_notify");
+}

@@ -1,0 +1,59 @@
+/* notify_request.h: notification requests as requests of MPI.
+ *
+ * The handle is that of a persistent receive from MPI_PROC_NULL: it is a request of MPI which no other request has, and
+ * which survives starts and waits. A table by handle finds the record.
+ */
+#ifndef TERN_NOTIFY_REQUEST_H
+#define TERN_NOTIFY_REQUEST_H
+
+#include "notify_window.h"
+
+/* A request. */
+struct tern_notify_request {
+    MPI_Request                 handle;
+    struct tern_notify_window  *window;  /* NULL: the window was freed */
+    tern_request               *request; /* NULL if the source is MPI_PROC_NULL */
+    bool                        started; /* active, in the terms of MPI */
+    bool                        ready;   /* complete, and not reported: info is valid */
+    bool                        cancelled;
+    int                         source, tag;       /* with which the request was made */
+    tern_request_info           info;              /* of the notifications */
+    struct tern_notify_request *next, *next_other; /* lists: of the table, and of the window */
+};
+
+#define TERN_NOTIFY_REQUEST_BITS 8
+extern struct tern_notify_request *tern_notify_requests[1 << TERN_NOTIFY_REQUEST_BITS]
+    __attribute__((visibility("hidden")));
+
+static inline unsigned tern_notify_request_slot(MPI_Request handle)
+{
+    return (unsigned)(((uint64_t)(uintptr_t)handle * 0x9e3779b97f4a7c15u) >> (64 - TERN_NOTIFY_REQUEST_BITS));
+}
+
+/* Find the record of a request. NULL: it is an ordinary request of MPI. */
+static inline struct tern_notify_request *tern_notify_request_of(MPI_Request handle)
+{
+    /* acquire: the record behind the pointer. Pairs with the release in notify_request.c. Records are never returned. */
+    struct tern_notify_request *r =
+        __atomic_load_n(&tern_notify_requests[tern_notify_request_slot(handle)], __ATOMIC_ACQUIRE);
+
+    while (r != NULL && r->handle != handle)
+        r = __atomic_load_n(&r->next, __ATOMIC_ACQUIRE);
+    return r;
+}
+
+/* Advance a request, and find out whether it is complete. Returns MPI_SUCCESS, or an error code for which the error
+ * handler has been called. */
+int tern_notify_advance(struct tern_notify_request *r, const char *call);
+
+/* Report a request that is complete or not started: fill the status, and make the request inactive. */
+void tern_notify_report(struct tern_notify_request *r, MPI_Status *status);
+
+/* Fill a status. */
+void tern_notify_set_status(MPI_Status *status, int source, int tag, MPI_Count count, bool cancelled);
+
+/* Report the error of a request. Returns the code. */
+int tern_notify_request_failed(struct tern_notify_request *r, tern_status status, const char *call)
+    __attribute__((cold));
+
+#endif

@@ -1,0 +1,320 @@
+/* notify_wait.c: waiting for requests, notification requests and ordinary ones mixed.
+ *
+ * MPI makes progress while Tern waits, by the idle hook; and Tern needs no progress of a process that waits in MPI. So a
+ * call that waits for all requests waits for those of Tern first, and then for the others in MPI. A call that waits for
+ * any of a mixture polls both.
+ */
+#include <stdlib.h>
+
+#include "notify_request.h"
+
+/* The requests of a call, divided: ordinary[] contains those of MPI, and MPI_REQUEST_NULL in place of the others. */
+struct mixture {
+    int          count, own, ordinary_count;
+    MPI_Request *all;
+    MPI_Request *ordinary;
+    tern_ctx    *ctx; /* of one of the requests of Tern, or NULL */
+    MPI_Request  few[16];
+};
+
+/* Count the requests of a call that are Tern's. */
+static int count_own(int count, const MPI_Request *requests)
+{
+    int own = 0;
+
+    for (int i = 0; i < count; i++)
+        own += tern_notify_request_of(requests[i]) != NULL;
+    return own;
+}
+
+/* Divide the requests of a call. Returns MPI_SUCCESS or an error code. */
+static int divide(struct mixture *m, int count, MPI_Request *requests, const char *call)
+{
+    m->count = count;
+    m->all = requests;
+    m->own = m->ordinary_count = 0;
+    m->ctx = NULL;
+    m->ordinary = m->few;
+    if (count > (int)(sizeof m->few / sizeof *m->few))
+        m->ordinary = malloc((size_t)count * sizeof *m->ordinary);
+    if (m->ordinary == NULL) {
+        int code = tern_mpi_code(MPI_ERR_NO_MEM, call, "there is no memory to wait for %d requests", count);
+
+        MPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
+        return code;
+    }
+    for (int i = 0; i < count; i++) {
+        struct tern_notify_request *r = tern_notify_request_of(requests[i]);
+
+        m->ordinary[i] = r != NULL ? MPI_REQUEST_NULL : requests[i];
+        m->own += r != NULL;
+        m->ordinary_count += m->ordinary[i] != MPI_REQUEST_NULL;
+        if (r != NULL && r->window != NULL)
+            m->ctx = r->window->ctx;
+    }
+    return MPI_SUCCESS;
+}
+
+/* Take back the ordinary requests, which MPI may have freed. */
+static void join(struct mixture *m)
+{
+    for (int i = 0; i < m->count; i++) {
+        if (tern_notify_request_of(m->all[i]) == NULL)
+            m->all[i] = m->ordinary[i];
+    }
+    if (m->ordinary != m->few)
+        free(m->ordinary);
+}
+
+static MPI_Status *status_at(MPI_Status *statuses, int i)
+{
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+}
+
+/* The statuses from the given one on. The function is not inlined because compilers take MPI_STATUSES_IGNORE, which is
+ * no address, for an array without elements. */
+static __attribute__((noinline)) MPI_Status *statuses_from(MPI_Status *statuses, int first)
+{
+    return statuses == MPI_STATUSES_IGNORE ? statuses : statuses + first;
+}
+
+NOTIFY_EXPORT int MPIX_Wait(MPI_Request *request, MPI_Status *status)
+{
+    struct tern_notify_request *r = tern_notify_request_of(*request);
+    tern_status                 st = TERN_OK;
+
+    if (r == NULL)
+        return PMPI_Wait(request, status);
+    if (TERN_LIKELY(r->started && !r->ready)) {
+        if (TERN_UNLIKELY(r->window == NULL))
+            return tern_notify_request_failed(r, TERN_ERR_STATE, "MPIX_Wait");
+        if (TERN_LIKELY(r->request != NULL))
+            st = tern_request_wait(&r->request, TERN_FOREVER, &r->info);
+        if (TERN_UNLIKELY(st != TERN_OK))
+            return tern_notify_request_failed(r, st, "MPIX_Wait");
+    }
+    tern_notify_report(r, status);
+    return MPI_SUCCESS;
+}
+
+NOTIFY_EXPORT int MPIX_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    struct tern_notify_request *r = tern_notify_request_of(*request);
+    int                         error;
+
+    if (r == NULL)
+        return PMPI_Test(request, flag, status);
+    error = tern_notify_advance(r, "MPIX_Test");
+    *flag = error == MPI_SUCCESS && (r->ready || !r->started);
+    if (*flag)
+        tern_notify_report(r, status);
+    return error;
+}
+
+NOTIFY_EXPORT int MPIX_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+    struct tern_notify_request *r = tern_notify_request_of(request);
+    struct tern_notify_request  copy;
+    int                         error;
+
+    if (r == NULL)
+        return PMPI_Request_get_status(request, flag, status);
+    error = tern_notify_advance(r, "MPIX_Request_get_status");
+    *flag = error == MPI_SUCCESS && (r->ready || !r->started);
+    if (*flag) { /* report a copy, so that the request keeps its state */
+        copy = *r;
+        tern_notify_report(&copy, status);
+    }
+    return error;
+}
+
+/* Poll the requests of a mixture once for one that is complete. *index is MPI_UNDEFINED if no request is active, and
+ * *flag is whether the call that polls is over. */
+static int poll_any(struct mixture *m, int *index, int *flag, MPI_Status *status, const char *call)
+{
+    bool active = false;
+    int  error;
+
+    *flag = 0;
+    *index = MPI_UNDEFINED;
+    for (int i = 0; i < m->count; i++) {
+        struct tern_notify_request *r = tern_notify_request_of(m->all[i]);
+
+        if (r == NULL || !r->started)
+            continue;
+        active = true;
+        error = tern_notify_advance(r, call);
+        if (error == MPI_SUCCESS && !r->ready)
+            continue;
+        *flag = 1;
+        *index = i;
+        if (error == MPI_SUCCESS)
+            tern_notify_report(r, status);
+        return error;
+    }
+    if (m->ordinary_count > 0) {
+        error = PMPI_Testany(m->count, m->ordinary, index, flag, status);
+        if (error != MPI_SUCCESS || !(*flag && *index == MPI_UNDEFINED && active))
+            return error;
+        *flag = 0; /* no ordinary request is active */
+    }
+    if (!active) {
+        *flag = 1;
+        tern_notify_set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
+    }
+    return MPI_SUCCESS;
+}
+
+/* Rest between polls of a wait. */
+static int rest(struct mixture *m, tern_idle *idle)
+{
+    tern_status status = m->ctx != NULL ? tern_idle_step(m->ctx, idle) : TERN_OK;
+    int         code;
+
+    if (status == TERN_OK)
+        return MPI_SUCCESS;
+    code = tern_mpi_code_of(status, idle->name, "waiting");
+    MPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
+    return code;
+}
+
+NOTIFY_EXPORT int MPIX_Testany(int count, MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status)
+{
+    struct mixture m;
+    int            error;
+
+    if (count_own(count, array_of_requests) == 0)
+        return PMPI_Testany(count, array_of_requests, index, flag, status);
+    error = divide(&m, count, array_of_requests, "MPIX_Testany");
+    if (error != MPI_SUCCESS)
+        return error;
+    error = poll_any(&m, index, flag, status, "MPIX_Testany");
+    join(&m);
+    return error;
+}
+
+NOTIFY_EXPORT int MPIX_Waitany(int count, MPI_Request array_of_requests[], int *index, MPI_Status *status)
+{
+    struct mixture m;
+    tern_idle      idle = TERN_IDLE(.name = "MPIX_Waitany");
+    int            error, flag = 0;
+
+    if (count_own(count, array_of_requests) == 0)
+        return PMPI_Waitany(count, array_of_requests, index, status);
+    error = divide(&m, count, array_of_requests, idle.name);
+    if (error != MPI_SUCCESS)
+        return error;
+    for (;;) {
+        error = poll_any(&m, index, &flag, status, idle.name);
+        if (error != MPI_SUCCESS || flag)
+            break;
+        error = rest(&m, &idle);
+        if (error != MPI_SUCCESS)
+            break;
+    }
+    join(&m);
+    return error;
+}
+
+/* Poll all requests of a mixture, and report all that are complete. *outcount is MPI_UNDEFINED if no request is
+ * active. */
+static int poll_some(struct mixture *m, int *outcount, int *indices, MPI_Status *statuses, const char *call)
+{
+    int  error = MPI_SUCCESS, others;
+    bool active = false;
+
+    *outcount = 0;
+    for (int i = 0; i < m->count && error == MPI_SUCCESS; i++) {
+        struct tern_notify_request *r = tern_notify_request_of(m->all[i]);
+
+        if (r == NULL || !r->started)
+            continue;
+        active = true;
+        error = tern_notify_advance(r, call);
+        if (error == MPI_SUCCESS && r->ready) {
+            tern_notify_report(r, status_at(statuses, *outcount));
+            indices[(*outcount)++] = i;
+        }
+    }
+    if (error == MPI_SUCCESS && m->ordinary_count > 0) {
+        error = PMPI_Testsome(m->count, m->ordinary, &others, indices + *outcount, statuses_from(statuses, *outcount));
+        active = active || others != MPI_UNDEFINED;
+        *outcount += others != MPI_UNDEFINED ? others : 0;
+    }
+    if (!active)
+        *outcount = MPI_UNDEFINED;
+    return error;
+}
+
+NOTIFY_EXPORT int MPIX_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+                                MPI_Status array_of_statuses[])
+{
+    struct mixture m;
+    int            error;
+
+    if (count_own(incount, array_of_requests) == 0)
+        return PMPI_Testsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+    error = divide(&m, incount, array_of_requests, "MPIX_Testsome");
+    if (error != MPI_SUCCESS)
+        return error;
+    error = poll_some(&m, outcount, array_of_indices, array_of_statuses, "MPIX_Testsome");
+    join(&m);
+    return error;
+}
+
+NOTIFY_EXPORT int MPIX_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+                                MPI_Status array_of_statuses[])
+{
+    struct mixture m;
+    tern_idle      idle = TERN_IDLE(.name = "MPIX_Waitsome");
+    int            error;
+
+    if (count_own(incount, array_of_requests) == 0)
+        return PMPI_Waitsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+    error = divide(&m, incount, array_of_requests, idle.name);
+    if (error != MPI_SUCCESS)
+        return error;
+    for (;;) {
+        error = poll_some(&m, outcount, array_of_indices, array_of_statuses, idle.name);
+        if (error != MPI_SUCCESS || *outcount != 0)
+            break;
+        error = rest(&m, &idle);
+        if (error != MPI_SUCCESS)
+            break;
+    }
+    join(&m);
+    return error;
+}
+
+NOTIFY_EXPORT int MPIX_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[])
+{
+    int error = MPI_SUCCESS;
+
+    if (count_own(count, array_of_requests) == 0)
+        return PMPI_Waitall(count, array_of_requests, array_of_statuses);
+    for (int i = 0; i < count && error == MPI_SUCCESS; i++) {
+        if (tern_notify_request_of(array_of_requests[i]) != NULL)
+            error = MPIX_Wait(&array_of_requests[i], status_at(array_of_statuses, i));
+    }
+    for (int i = 0; i < count && error == MPI_SUCCESS; i++) {
+        if (tern_notify_request_of(array_of_requests[i]) == NULL)
+            error = PMPI_Wait(&array_of_requests[i], status_at(array_of_statuses, i));
+    }
+    return error;
+}
+
+NOTIFY_EXPORT int MPIX_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[])
+{
+    int error = MPI_SUCCESS, one = 1;
+
+    if (count_own(count, array_of_requests) == 0)
+        return PMPI_Testall(count, array_of_requests, flag, array_of_statuses);
+    for (int i = 0; i < count && one && error == MPI_SUCCESS; i++) {
+        if (array_of_requests[i] != MPI_REQUEST_NULL)
+            error = MPIX_Request_get_status(array_of_requests[i], &one, MPI_STATUS_IGNORE);
+    }
+    *flag = one && error == MPI_SUCCESS;
+    for (int i = 0; i < count && *flag && error == MPI_SUCCESS; i++)
+        error = MPIX_Wait(&array_of_requests[i], status_at(array_of_statuses, i)); /* it is complete */
+    return error;
+}

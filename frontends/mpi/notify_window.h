@@ -1,0 +1,72 @@
+/* notify_window.h: windows for notified accesses.
+ *
+ * A window consists of a window of MPI, a region of Tern over the same memory, and a context on the team of the
+ * communicator. The record hangs on the window of MPI as an attribute; a small table by handle in front of it makes the
+ * usual case cheap. Records are reused and never returned, so that threads may look up windows at the same time.
+ */
+#ifndef TERN_NOTIFY_WINDOW_H
+#define TERN_NOTIFY_WINDOW_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <tern.h>
+
+#include "error.h"
+#include "job.h"
+#include "mpi_notify.h"
+#include "team.h"
+
+#define NOTIFY_EXPORT __attribute__((visibility("default")))
+
+struct tern_notify_request;
+
+/* A window. */
+struct tern_notify_window {
+    MPI_Win                     handle; /* MPI_WIN_NULL: the record is not in use */
+    int                         size;   /* of the communicator */
+    tern_ctx                   *ctx;
+    tern_region                *region;
+    const uint64_t             *unit; /* [size] displacement unit of each process */
+    struct tern_mpi_team        team;
+    MPI_Group                   group;      /* of the communicator */
+    void                       *mpi_memory; /* of the window of MPI, if that had to allocate it */
+    tern_request               *probe;      /* for the source and tag of the last probe, or NULL */
+    int                         probe_source, probe_tag;
+    struct tern_notify_request *requests; /* list of the notification requests */
+    struct tern_notify_window  *next;     /* list of windows that wait for their end, or of records for reuse */
+};
+
+#define TERN_NOTIFY_WINDOW_BITS 4
+extern struct tern_notify_window *tern_notify_windows[1 << TERN_NOTIFY_WINDOW_BITS]
+    __attribute__((visibility("hidden")));
+
+static inline unsigned tern_notify_window_slot(MPI_Win handle)
+{
+    return (unsigned)(((uint64_t)(uintptr_t)handle * 0x9e3779b97f4a7c15u) >> (64 - TERN_NOTIFY_WINDOW_BITS));
+}
+
+/* Find a window that is not in the table. NULL: the handle is no window for notified accesses. */
+struct tern_notify_window *tern_notify_window_find(MPI_Win handle);
+
+/* Find a window. NULL: the handle is no window for notified accesses. */
+static inline struct tern_notify_window *tern_notify_window_of(MPI_Win handle)
+{
+    /* acquire: the record behind the pointer. Pairs with the release in notify_window.c. */
+    struct tern_notify_window *w =
+        __atomic_load_n(&tern_notify_windows[tern_notify_window_slot(handle)], __ATOMIC_ACQUIRE);
+
+    return TERN_LIKELY(w != NULL && w->handle == handle) ? w : tern_notify_window_find(handle);
+}
+
+/* Call the error handler of a window with an error code. Returns the code. */
+int tern_notify_raise(struct tern_notify_window *w, int code) __attribute__((cold));
+
+/* Report that a handle is no window for notified accesses, to the handler of the window, or of MPI_COMM_WORLD if it is
+ * no window at all. Returns the code. */
+int tern_notify_no_window(MPI_Win handle, const char *call) __attribute__((cold));
+
+/* notify_request.c: forget the requests of a window that ends. */
+void tern_notify_orphan_requests(struct tern_notify_window *w);
+
+#endif
