@@ -1,0 +1,243 @@
+/* fompi_request.c: requests of accesses and of notifications.
+ *
+ * Requests are in a list of their window. When the window is freed, the accesses are complete, and the notifications
+ * will never come: requests for them stay as orphans, which can only be freed.
+ */
+#include "fompi_state.h"
+#include "job.h"
+
+static struct tern_fompi_request *spare; /* for reuse; their memory stays, so that handles can be checked */
+
+struct tern_fompi_request *tern_fompi_request_new(struct tern_fompi_win *win)
+{
+    struct tern_fompi_request *request = spare;
+
+    if (request != NULL)
+        spare = request->next;
+    else if ((request = malloc(sizeof *request)) == NULL)
+        return NULL;
+    *request = (struct tern_fompi_request){
+        .magic = TERN_FOMPI_MAGIC, .win = win, .event = TERN_EVENT_INIT, .next = win->requests
+    };
+    if (win->requests != NULL)
+        win->requests->previous = request;
+    win->requests = request;
+    return request;
+}
+
+/* Remove a request from the list of its window. */
+static void unlink_request(struct tern_fompi_request *request)
+{
+    if (request->win == NULL)
+        return;
+    if (request->previous != NULL)
+        request->previous->next = request->next;
+    else
+        request->win->requests = request->next;
+    if (request->next != NULL)
+        request->next->previous = request->previous;
+    request->win = NULL;
+}
+
+void tern_fompi_request_drop(struct tern_fompi_request *request)
+{
+    unlink_request(request);
+    request->magic = 0;
+    request->next = spare;
+    spare = request;
+}
+
+void tern_fompi_orphan_requests(struct tern_fompi_win *win)
+{
+    struct tern_fompi_request *request;
+
+    while ((request = win->requests) != NULL) {
+        if (request->notify != NULL)
+            (void)tern_request_free(&request->notify);
+        else
+            (void)tern_event_wait(&request->event, TERN_FOREVER); /* the accesses are complete */
+        unlink_request(request);
+    }
+}
+
+/* The request behind a handle; NULL if the handle is none. */
+static struct tern_fompi_request *request_of(foMPI_Request handle)
+{
+    struct tern_fompi_request *request = (struct tern_fompi_request *)(void *)handle;
+
+    return TERN_LIKELY(request != NULL && request->magic == TERN_FOMPI_MAGIC) ? request : NULL;
+}
+
+tern_ctx *tern_fompi_request_ctx(foMPI_Request handle)
+{
+    struct tern_fompi_request *request = request_of(handle);
+
+    return request != NULL && request->active && request->win != NULL ? request->win->sync_ctx : NULL;
+}
+
+bool tern_fompi_request_active(foMPI_Request handle)
+{
+    struct tern_fompi_request *request = request_of(handle);
+
+    return request != NULL ? request->active : handle != foMPI_REQUEST_NULL;
+}
+
+/* Fill a status. */
+static void tell(MPI_Status *status, int source, int tag, int count)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    MPI_Status_set_elements(status, MPI_INT, count);
+    MPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = source;
+    status->MPI_TAG = tag;
+    status->MPI_ERROR = MPI_SUCCESS;
+}
+
+void tern_fompi_tell_nothing(MPI_Status *status)
+{
+    tell(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+}
+
+/* Check a handle that is not foMPI_REQUEST_NULL. */
+static __attribute__((cold)) int bad_request(const char *call)
+{
+    return tern_fompi_error(MPI_ERR_REQUEST, call, "the handle is no request; it may be complete or freed");
+}
+
+/* Wait until the deadline for a request that is active. */
+static int finish_notify(struct tern_fompi_request *request, tern_deadline deadline, int *flag, MPI_Status *status,
+                         const char *call)
+{
+    tern_request_info info = { .source = MPI_ANY_SOURCE, .tag = MPI_ANY_TAG };
+    tern_status       result = TERN_OK;
+
+    if (TERN_UNLIKELY(request->win == NULL))
+        return tern_fompi_error(MPI_ERR_WIN, call, "the window of the request is freed");
+    if (TERN_LIKELY(request->notify != NULL))
+        result = tern_request_wait(&request->notify, deadline, &info);
+    if (result == TERN_PENDING) {
+        *flag = 0;
+        return MPI_SUCCESS;
+    }
+    if (result != TERN_OK)
+        return tern_fompi_error_of(result, call, "waiting for notifications");
+    request->active = false;
+    *flag = 1;
+    tell(status, info.source, (int)info.tag, (int)info.matches);
+    return MPI_SUCCESS;
+}
+
+static int finish_access(struct tern_fompi_request *request, tern_deadline deadline, int *flag, MPI_Status *status,
+                         const char *call)
+{
+    tern_status result = tern_event_wait(&request->event, deadline);
+
+    *flag = result != TERN_PENDING;
+    if (result == TERN_PENDING)
+        return MPI_SUCCESS;
+    tern_fompi_request_drop(request);
+    tern_fompi_tell_nothing(status);
+    return tern_fompi_result(result, call, "the access");
+}
+
+int tern_fompi_finish(foMPI_Request *handle, tern_deadline deadline, int *flag, MPI_Status *status, const char *call)
+{
+    struct tern_fompi_request *request;
+    int                        error;
+
+    if (TERN_UNLIKELY(handle == NULL || flag == NULL))
+        return tern_fompi_error(MPI_ERR_ARG, call, "a pointer is NULL");
+    request = request_of(*handle);
+    if (TERN_UNLIKELY(request == NULL && *handle != foMPI_REQUEST_NULL))
+        return bad_request(call);
+    if (request == NULL || !request->active) {
+        tern_fompi_tell_nothing(status);
+        *flag = 1;
+        return MPI_SUCCESS;
+    }
+    if (TERN_LIKELY(request->notifies))
+        return finish_notify(request, deadline, flag, status, call);
+    error = finish_access(request, deadline, flag, status, call);
+    if (*flag)
+        *handle = foMPI_REQUEST_NULL;
+    return error;
+}
+
+FOMPI_EXPORT int foMPI_Wait(foMPI_Request *request, MPI_Status *status)
+{
+    int flag;
+
+    return tern_fompi_finish(request, TERN_FOREVER, &flag, status, __func__);
+}
+
+FOMPI_EXPORT int foMPI_Test(foMPI_Request *request, int *flag, MPI_Status *status)
+{
+    return tern_fompi_finish(request, TERN_NOW, flag, status, __func__);
+}
+
+FOMPI_EXPORT int foMPI_Notify_init(foMPI_Win handle, int src_rank, int tag, int count, foMPI_Request *out)
+{
+    struct tern_fompi_win     *win = tern_fompi_win(handle);
+    struct tern_fompi_request *request;
+    tern_status                status = TERN_OK;
+
+    if (win == NULL)
+        return tern_fompi_bad_win(__func__, handle);
+    if (tag != foMPI_ANY_TAG && (tag < 0 || tag > foMPI_TAG_UB))
+        return tern_fompi_error(MPI_ERR_TAG, __func__, "the tag is %d; tags are 0 to %d and foMPI_ANY_TAG", tag,
+                                foMPI_TAG_UB);
+    if (src_rank != foMPI_ANY_SOURCE && (unsigned)src_rank >= (unsigned)win->size)
+        return tern_fompi_bad_rank(__func__, win, src_rank);
+    if (count < 0 || out == NULL)
+        return tern_fompi_error(count < 0 ? MPI_ERR_COUNT : MPI_ERR_ARG, __func__,
+                                count < 0 ? "the count is negative" : "the pointer to the request is NULL");
+    request = tern_fompi_request_new(win);
+    if (request == NULL)
+        return tern_fompi_error(MPI_ERR_NO_MEM, __func__, "there is no memory for a request");
+    request->notifies = true;
+    if (count > 0)
+        status = tern_notify_create(win->ctx, win->region, src_rank == foMPI_ANY_SOURCE ? TERN_ANY_SOURCE : src_rank,
+                                    tag == foMPI_ANY_TAG ? TERN_ANY_TAG : tag, (uint32_t)count, &request->notify);
+    if (status != TERN_OK) {
+        tern_fompi_request_drop(request);
+        return tern_fompi_error_of(status, __func__, "creating the request");
+    }
+    *out = (foMPI_Request)(void *)request;
+    return MPI_SUCCESS;
+}
+
+FOMPI_EXPORT int foMPI_Start(foMPI_Request *handle)
+{
+    struct tern_fompi_request *request = handle != NULL ? request_of(*handle) : NULL;
+    tern_status                status = TERN_OK;
+
+    if (TERN_UNLIKELY(request == NULL))
+        return handle != NULL && *handle == foMPI_REQUEST_NULL ? MPI_SUCCESS : bad_request(__func__);
+    if (TERN_UNLIKELY(!request->notifies))
+        return tern_fompi_error(MPI_ERR_REQUEST, __func__, "the request is that of an access, not of notifications");
+    if (TERN_UNLIKELY(request->win == NULL))
+        return tern_fompi_error(MPI_ERR_WIN, __func__, "the window of the request is freed");
+    if (request->active)
+        return MPI_SUCCESS; /* its matches stay */
+    if (request->notify != NULL)
+        status = tern_request_start(request->notify);
+    request->active = status == TERN_OK;
+    return tern_fompi_result(status, __func__, "starting the request");
+}
+
+FOMPI_EXPORT int foMPI_Request_free(foMPI_Request *handle)
+{
+    struct tern_fompi_request *request = handle != NULL ? request_of(*handle) : NULL;
+    tern_status                status = TERN_OK;
+
+    if (request == NULL)
+        return handle != NULL && *handle == foMPI_REQUEST_NULL ? MPI_SUCCESS : bad_request(__func__);
+    if (request->notify != NULL)
+        status = tern_request_free(&request->notify);
+    else if (!request->notifies) /* the event belongs to the request */
+        status = tern_event_wait(&request->event, TERN_FOREVER);
+    tern_fompi_request_drop(request);
+    *handle = foMPI_REQUEST_NULL;
+    return tern_fompi_result(status, __func__, "freeing the request");
+}

@@ -1,0 +1,51 @@
+/* check.h: what the tests of the foMPI front end share. main.c runs the tests; each gets a communicator. */
+#ifndef FOMPI_TEST_H
+#define FOMPI_TEST_H
+
+#include <fompi.h>
+#include <stdbool.h>
+
+#define MUST(what)                                                               \
+    do {                                                                         \
+        if (!(what)) {                                                           \
+            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #what); \
+            MPI_Abort(MPI_COMM_WORLD, 9);                                        \
+        }                                                                        \
+    } while (0)
+#define OK(call) MUST((call) == MPI_SUCCESS)
+
+/* The three kinds of windows. */
+enum kind { CREATED, ALLOCATED, DYNAMIC, KINDS };
+
+/* A window, with its memory at this process and the displacement of that memory at each process. */
+struct window {
+    foMPI_Win win;
+    enum kind kind;
+    int       me, n;
+    void     *base;
+    MPI_Aint *at; /* [n] displacement of the first byte */
+};
+
+/* Create a window whose displacement unit is 1. The memory of a dynamic window is attached in two pieces. */
+struct window open_window(enum kind kind, size_t bytes, MPI_Comm comm);
+void          close_window(struct window *w);
+
+/* A number that all processes draw from the same seed. */
+static inline unsigned draw(uint64_t *seed, unsigned below)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*seed >> 33) % below;
+}
+
+/* The tests. */
+void test_windows(MPI_Comm comm);
+void test_attributes(MPI_Comm comm);
+void test_epochs(MPI_Comm comm);
+void test_locks(MPI_Comm comm);
+void test_random(MPI_Comm comm);
+void test_acc(MPI_Comm comm);
+void test_notify(MPI_Comm comm);
+void test_requests(MPI_Comm comm);
+void test_misuse(MPI_Comm comm);
+
+#endif
