@@ -1,13 +1,15 @@
 # The applications. apps/NAME/*.c and apps/common make NAME, which contains all styles that Tern supports. For each MPI
 # that is installed (see peers.cmake), the same sources except those that call Tern make NAME-MPI, compiled with the
-# compiler wrapper of that MPI. All of them belong to the target apps. cholesky and lu require OpenBLAS. lu has a style
-# that calls ARMCI: it is part of lu with Tern's ARMCI, and of lu-armci-MPI with Debian's (libarmci-mpi-dev).
+# compiler wrapper of that MPI; NAME/mpi_notified.c, if it exists, takes the place of NAME/notified.c, and uses
+# libtern-notify-MPI. All of them belong to the target apps. cholesky and lu require OpenBLAS. lu has a style that calls
+# ARMCI: it is part of lu with Tern's ARMCI, and of lu-armci-MPI with Debian's (libarmci-mpi-dev).
 # (-Wno-stringop-overflow is needed because MPICH's MPI_STATUSES_IGNORE is not an array, which gcc warns about.)
 
 if(NOT TARGET tern)
     return()
 endif()
 pkg_check_modules(OPENBLAS IMPORTED_TARGET openblas)
+set(notify_include ${PROJECT_SOURCE_DIR}/frontends/mpi/include)
 file(GLOB app_headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/*/*.h)
 
 add_library(apps_common STATIC EXCLUDE_FROM_ALL apps/common/app.c apps/common/job_tern.c apps/common/message_tern.c)
@@ -31,19 +33,23 @@ foreach(name stencil tree cholesky lu)
     add_dependencies(apps ${name})
 
     set(sources ${dir}/${name}.c ${dir}/message.c)
+    if(EXISTS ${dir}/mpi_notified.c)
+        list(APPEND sources ${dir}/mpi_notified.c)
+    endif()
     foreach(part app job_mpi message_mpi)
         list(APPEND sources ${PROJECT_SOURCE_DIR}/apps/common/${part}.c)
     endforeach()
     foreach(mpi openmpi mpich)
         string(TOUPPER ${mpi} upper)
-        if(NOT TERN_MPICC_${upper} OR TERN_SANITIZE OR TERN_COVERAGE)
+        if(NOT TERN_MPICC_${upper} OR NOT TARGET tern-notify-${mpi})
             continue()
         endif()
         set(program ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${name}-${mpi})
         add_custom_command(OUTPUT ${program}
             COMMAND ${TERN_MPICC_${upper}} -std=gnu11 -O2 -Wall -Wextra -Wno-stringop-overflow -DAPP_MPI -I${PROJECT_SOURCE_DIR}/apps
-                -o ${program} ${sources} ${blas_flags} -lm
-            DEPENDS ${sources} ${app_headers}
+                -I${notify_include} -o ${program} ${sources} ${blas_flags} -lm
+                -L$<TARGET_FILE_DIR:tern> -ltern-notify-${mpi} -ltern -Wl,-rpath,$<TARGET_FILE_DIR:tern>
+            DEPENDS ${sources} ${app_headers} ${notify_include}/mpi_notify.h tern-notify-${mpi}
             COMMENT "Building ${name}-${mpi}" VERBATIM)
         add_custom_target(app-${name}-${mpi} DEPENDS ${program})
         add_dependencies(apps app-${name}-${mpi})

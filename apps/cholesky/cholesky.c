@@ -24,8 +24,8 @@ static const struct app_option options[] = {
 };
 
 #ifdef APP_MPI
-static const char *const                  names[] = { "message", NULL };
-static const struct cholesky_style *const styles[] = { &cholesky_message };
+static const char *const                  names[] = { "message", "notified", NULL };
+static const struct cholesky_style *const styles[] = { &cholesky_message, &cholesky_notified };
 #else
 static const char *const                  names[] = { "notified", "onesided", "message", NULL };
 static const struct cholesky_style *const styles[] = { &cholesky_notified, &cholesky_onesided, &cholesky_message };

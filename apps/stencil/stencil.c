@@ -17,8 +17,8 @@ static const struct app_option options[] = {
 };
 
 #ifdef APP_MPI
-static const char *const                 names[] = { "message", NULL };
-static const struct stencil_style *const styles[] = { &stencil_message };
+static const char *const                 names[] = { "message", "notified", NULL };
+static const struct stencil_style *const styles[] = { &stencil_message, &stencil_notified };
 #else
 static const char *const                 names[] = { "notified", "onesided", "message", NULL };
 static const struct stencil_style *const styles[] = { &stencil_notified, &stencil_onesided, &stencil_message };

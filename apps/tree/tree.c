@@ -18,8 +18,8 @@ static const struct app_option options[] = {
 };
 
 #ifdef APP_MPI
-static const char *const              names[] = { "message", NULL };
-static const struct tree_style *const styles[] = { &tree_message };
+static const char *const              names[] = { "message", "notified", NULL };
+static const struct tree_style *const styles[] = { &tree_message, &tree_notified };
 #else
 static const char *const              names[] = { "notified", "onesided", "message", NULL };
 static const struct tree_style *const styles[] = { &tree_notified, &tree_onesided, &tree_message };

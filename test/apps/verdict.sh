@@ -38,13 +38,22 @@ for app in stencil tree cholesky lu; do
         openmpi) launch="mpirun.openmpi --oversubscribe" ;;
         mpich) launch="mpiexec.mpich" ;;
         esac
-        for program in "$bin/$app-$mpi" "$bin/$app-armci-$mpi"; do
-            [ -x "$program" ] || continue
+        [ -x "$bin/$app-$mpi" ] || continue
+        styles="message notified"
+        [ "$app" != lu ] || styles=message
+        for style in $styles; do
+            # shellcheck disable=SC2086 # as above
+            expect 0 "verdict     correct: " $launch -n 2 "$bin/$app-$mpi" --style $style ${!app}
+            # shellcheck disable=SC2086 # as above
+            expect 1 "verdict     WRONG: " $launch -n 2 "$bin/$app-$mpi" --style $style --spoil 1 ${!app}
+        done
+        program=$bin/$app-armci-$mpi
+        if [ -x "$program" ]; then
             # shellcheck disable=SC2086 # as above
             expect 0 "verdict     correct: " $launch -n 2 "$program" ${!app}
             # shellcheck disable=SC2086 # as above
             expect 1 "verdict     WRONG: " $launch -n 2 "$program" --spoil 1 ${!app}
-        done
+        fi
     done
 done
 [ ! -x "$bin/lu" ] || # shellcheck disable=SC2086 # as above
