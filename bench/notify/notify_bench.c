@@ -5,7 +5,8 @@
  *   notify        MPIX_Put_notify of 8 bytes, and MPIX_Wait for the notification
  *   native        tern_put_notify_nbi, and tern_request_wait
  *   send          MPI_Send and MPI_Recv of 8 bytes
- *   put_send      MPI_Put, MPI_Win_flush and an empty message
+ *   put_send      MPI_Put, MPI_Win_flush and an empty message, on a window of MPI_Win_allocate
+ *   put_send_same the same on the window of notify, which is one of MPI_Win_create
  *
  * Then rank 0 puts a column of doubles (a vector datatype on both sides), and the time of one put is printed:
  *
@@ -207,6 +208,9 @@ int main(int argc, char **argv)
         native(n, warm ? NULL : "native", region);
         messages(n, warm ? NULL : "send");
         put_send(n, warm ? NULL : "put_send", plain);
+        MPI_Win_lock_all(0, win);
+        put_send(n / 4, warm ? NULL : "put_send_same", win);
+        MPI_Win_unlock_all(win);
         vector(few, warm ? NULL : "vector", column);
         vector_mpi(few, warm ? NULL : "vector_mpi", column, plain);
         vector_native(few, warm ? NULL : "native_vector", region);

@@ -49,6 +49,10 @@ static int fill(struct tern_mpi_type *type, MPI_Datatype handle)
     type->size = type->layout.bytes;
     type->extent = extent;
     type->at = type->layout.at;
+    for (unsigned i = 0; i < type->layout.dims; i++) {
+        type->count[i] = type->layout.dim[i].count;
+        type->stride[i] = type->layout.dim[i].stride;
+    }
     type->dense = type->size == 0 ||
                   (type->layout.pieces == NULL && type->layout.dims == 0 && (ptrdiff_t)type->layout.block == extent);
     return MPI_SUCCESS;

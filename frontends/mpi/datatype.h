@@ -40,8 +40,10 @@ struct tern_mpi_type {
     size_t                 size;   /* bytes of data in one element */
     ptrdiff_t              extent; /* from one element to the next */
     struct tern_mpi_basic  basic;
-    struct tern_mpi_layout layout; /* of one element */
-    struct tern_mpi_type  *next;   /* list of predefined datatypes, or of records for reuse */
+    struct tern_mpi_layout layout;               /* of one element */
+    size_t                 count[TERN_MPI_DIMS]; /* the loops of the layout, if it is a box, as Tern takes them */
+    ptrdiff_t              stride[TERN_MPI_DIMS];
+    struct tern_mpi_type  *next; /* list of predefined datatypes, or of records for reuse */
 };
 
 #define TERN_MPI_TYPE_BITS 6

@@ -4,8 +4,8 @@
  * of windows and of datatypes, and then calls Tern. All other cases, and all errors, take the long way.
  *
  * Between nodes, Tern sends the notification of an access when the transfer has ended, unless the network does so: for
- * contiguous puts. This needs progress of the origin, which may be waiting in MPI. So all other accesses wait until they
- * are complete; on a node, they are complete at once.
+ * contiguous puts. This needs progress of the origin, which may be waiting in MPI. So all other accesses wait until
+ * they are complete; on a node, they are complete at once.
  */
 #include "notify_access.h"
 

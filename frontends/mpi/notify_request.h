@@ -33,7 +33,7 @@ static inline unsigned tern_notify_request_slot(MPI_Request handle)
 /* Find the record of a request. NULL: it is an ordinary request of MPI. */
 static inline struct tern_notify_request *tern_notify_request_of(MPI_Request handle)
 {
-    /* acquire: the record behind the pointer. Pairs with the release in notify_request.c. Records are never returned. */
+    /* acquire: the record behind the pointer, which is never freed. Pairs with the release in notify_request.c. */
     struct tern_notify_request *r =
         __atomic_load_n(&tern_notify_requests[tern_notify_request_slot(handle)], __ATOMIC_ACQUIRE);
 

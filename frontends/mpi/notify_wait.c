@@ -1,8 +1,8 @@
 /* notify_wait.c: waiting for requests, notification requests and ordinary ones mixed.
  *
- * MPI makes progress while Tern waits, by the idle hook; and Tern needs no progress of a process that waits in MPI. So a
- * call that waits for all requests waits for those of Tern first, and then for the others in MPI. A call that waits for
- * any of a mixture polls both.
+ * MPI makes progress while Tern waits, by the idle hook; and Tern needs no progress of a process that waits in MPI. So
+ * a call that waits for all requests waits for those of Tern first, and then for the others in MPI. A call that waits
+ * for any of a mixture polls both.
  */
 #include <stdlib.h>
 
@@ -247,7 +247,7 @@ static int poll_some(struct mixture *m, int *outcount, int *indices, MPI_Status 
 }
 
 NOTIFY_EXPORT int MPIX_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
-                                MPI_Status array_of_statuses[])
+                                MPI_Status *array_of_statuses)
 {
     struct mixture m;
     int            error;
@@ -263,7 +263,7 @@ NOTIFY_EXPORT int MPIX_Testsome(int incount, MPI_Request array_of_requests[], in
 }
 
 NOTIFY_EXPORT int MPIX_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
-                                MPI_Status array_of_statuses[])
+                                MPI_Status *array_of_statuses)
 {
     struct mixture m;
     tern_idle      idle = TERN_IDLE(.name = "MPIX_Waitsome");
@@ -286,7 +286,7 @@ NOTIFY_EXPORT int MPIX_Waitsome(int incount, MPI_Request array_of_requests[], in
     return error;
 }
 
-NOTIFY_EXPORT int MPIX_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[])
+NOTIFY_EXPORT int MPIX_Waitall(int count, MPI_Request array_of_requests[], MPI_Status *array_of_statuses)
 {
     int error = MPI_SUCCESS;
 
@@ -303,7 +303,7 @@ NOTIFY_EXPORT int MPIX_Waitall(int count, MPI_Request array_of_requests[], MPI_S
     return error;
 }
 
-NOTIFY_EXPORT int MPIX_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[])
+NOTIFY_EXPORT int MPIX_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses)
 {
     int error = MPI_SUCCESS, one = 1;
 

@@ -95,13 +95,11 @@ static tern_status move_contiguous(const struct tern_mpi_access *a, const tern_o
     }
 }
 
-static tern_status move_strided(const struct tern_mpi_access *a, const struct common *common, const tern_opts *opts)
+/* Move a box, of which everything is set but the addresses. */
+static tern_status move_strided(const struct tern_mpi_access *a, tern_strided box, const tern_opts *opts)
 {
-    tern_strided box =
-        TERN_STRIDED(.dims = common->dims, .element = common->element, .count = common->count,
-                     .local = (unsigned char *)a->local + a->here.type->layout.at, .local_stride = common->here,
-                     .remote = a->offset + (uint64_t)a->there.type->layout.at, .remote_stride = common->there);
-
+    box.local = (unsigned char *)a->local + a->here.type->layout.at;
+    box.remote = a->offset + (uint64_t)a->there.type->layout.at;
     switch (a->kind) {
     case TERN_MPI_PUT: return tern_put_strided_with(a->ctx, a->region, a->rank, &box, opts);
     case TERN_MPI_GET: return tern_get_strided_with(a->ctx, a->region, a->rank, &box, opts);
@@ -151,12 +149,21 @@ static tern_status move_vector(const struct tern_mpi_access *a, const tern_opts 
 
 tern_status tern_mpi_move(const struct tern_mpi_access *access, const tern_opts *opts)
 {
-    struct common common;
+    const struct tern_mpi_type *type = access->here.type;
+    struct common               common;
 
-    if ((access->here.type->dense && access->there.type->dense) || tern_mpi_side_bytes(access->here) == 0)
+    if ((type->dense && access->there.type->dense) || tern_mpi_side_bytes(access->here) == 0)
         return move_contiguous(access, opts);
+    if (type == access->there.type && access->here.count == 1 && type->layout.pieces == NULL)
+        return move_strided(access,
+                            TERN_STRIDED(.dims = type->layout.dims, .element = type->layout.block, .count = type->count,
+                                         .local_stride = type->stride, .remote_stride = type->stride),
+                            opts);
     if (find_common(&common, access->here, access->there))
-        return move_strided(access, &common, opts);
+        return move_strided(access,
+                            TERN_STRIDED(.dims = common.dims, .element = common.element, .count = common.count,
+                                         .local_stride = common.here, .remote_stride = common.there),
+                            opts);
     return move_vector(access, opts);
 }
 

@@ -1,9 +1,9 @@
 /* notify_calls.c: every notified access moves and combines the right bytes, and notifies its target after the data.
  *
- * Each case is a call, a pair of datatypes (origin and target), a communicator and a kind of window. Every rank accesses
- * its right neighbour, waits for the notification of its left neighbour, and compares its memory at once with what MPI
- * itself packs, combines (MPI_Reduce_local) and unpacks. Without an argument, the cases are a sample that contains every
- * pair of values; with the argument "all", they are the product.
+ * Each case is a call, a pair of datatypes (origin and target), a communicator and a kind of window. Every rank
+ * accesses its right neighbour, waits for the notification of its left neighbour, and compares its memory at once with
+ * what MPI itself packs, combines (MPI_Reduce_local) and unpacks. Without an argument, the cases are a sample that
+ * contains every pair of values; with the argument "all", they are the product.
  */
 #include "notify_test.h"
 

@@ -1,5 +1,5 @@
-# notify_mpi.sh: the tests of notified access for MPI programs, with Open MPI and with MPICH: through shared memory, over
-# the network, and on two nodes (which are both this machine). NOTIFY_ALL runs all cases with all numbers of ranks.
+# notify_mpi.sh: the tests of notified access for MPI programs, with Open MPI and with MPICH, on one node and on two
+# (which are both this machine). NOTIFY_ALL runs all cases with all numbers of ranks, also over the network alone.
 #
 # builds: release debug
 # timeout: 600
@@ -47,7 +47,21 @@ for launcher in $LAUNCHERS; do
     done
     for ranks in ${all:+1 2 4 8} 3; do
         everywhere "calls" "$launcher" "$ranks" "$PROG/notify_calls-$launcher" $all
+        for seed in 1 ${all:+2 3 4}; do
+            everywhere "matching, seed $seed" "$launcher" "$ranks" "$PROG/notify_model-$launcher" $seed ${all:+2000}
+        done
+        everywhere "mixed requests" "$launcher" "$ranks" "$PROG/notify_mixed-$launcher"
+        everywhere "mixed requests of MPI" "$launcher" "$ranks" "$PROG/notify_pmpi_mixed-$launcher"
+        [ ! -x "$PROG/notify_fortran-$launcher" ] ||
+            everywhere "Fortran" "$launcher" "$ranks" "$PROG/notify_fortran-$launcher"
     done
+    for ranks in ${all:+4 8} 2; do
+        everywhere "orders of waits" "$launcher" "$ranks" "$PROG/notify_order-$launcher"
+        everywhere "misuse" "$launcher" "$ranks" "$PROG/notify_misuse-$launcher"
+    done
+    launch "$launcher" 2 "$PROG/notify_misuse-$launcher" fatal
+    check "the default error handler, $launcher" all_of not_hung '! status_is 0' \
+        "err_has 'MPIX_Put_notify.*: there is no rank 99 in the window, which has the ranks 0 to 1'"
     check_clean "$launcher"
 done
 [ -n "$any" ] || skip "no MPI is installed"

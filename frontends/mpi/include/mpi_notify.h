@@ -103,17 +103,17 @@ int MPIX_Wait(MPI_Request *request, MPI_Status *status);
 int MPIX_Test(MPI_Request *request, int *flag, MPI_Status *status);
 int MPIX_Waitany(int count, MPI_Request array_of_requests[], int *index, MPI_Status *status);
 int MPIX_Testany(int count, MPI_Request array_of_requests[], int *index, int *flag, MPI_Status *status);
-int MPIX_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]);
-int MPIX_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status array_of_statuses[]);
+int MPIX_Waitall(int count, MPI_Request array_of_requests[], MPI_Status *array_of_statuses);
+int MPIX_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses);
 int MPIX_Waitsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
-                  MPI_Status array_of_statuses[]);
+                  MPI_Status *array_of_statuses);
 int MPIX_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
-                  MPI_Status array_of_statuses[]);
+                  MPI_Status *array_of_statuses);
 int MPIX_Request_get_status(MPI_Request request, int *flag, MPI_Status *status);
 int MPIX_Request_free(MPI_Request *request);
 
-/* Cancel a notification request, as MPI_Cancel a receive: the request completes, and MPI_Test_cancelled tells whether it
- * was cancelled. The notifications that have matched are gone. */
+/* Cancel a notification request, as MPI_Cancel a receive: the request completes, and MPI_Test_cancelled tells whether
+ * it was cancelled. The notifications that have matched are gone. */
 int MPIX_Cancel(MPI_Request *request);
 
 #ifdef __cplusplus
