@@ -95,9 +95,9 @@ struct chosen {
     unsigned char data[];
 };
 
-#define IS_BETTER(type) (c->greatest ? *(const type *)x > *(const type *)y : *(const type *)x < *(const type *)y)
+#define IS_BETTER(type) (c->greatest ? *(const type *)x >= *(const type *)y : *(const type *)x <= *(const type *)y)
 
-/* Whether the value at x is better than the one at y. */
+/* Whether the value at x, of a later rank, replaces the one at y. */
 static bool is_better(const struct chosen *c, const void *x, const void *y)
 {
     switch (c->type) {

@@ -3,9 +3,21 @@
 
 #include "message_in.h"
 
-enum op { SUM, PRODUCT, LEAST, GREATEST, LEAST_ABS, GREATEST_ABS, OR, OPS };
+/* The operations; those from FIRST_OF_INTEGERS on exist only for integers. */
+enum op { SUM, PRODUCT, LEAST, GREATEST, LEAST_ABS, GREATEST_ABS, OR, AND, EITHER, BOTH };
+#define FIRST_OF_INTEGERS OR
 
-static const char *const op_names[OPS] = { "+", "*", "min", "max", "absmin", "absmax", "or" };
+/* Their names. Blanks may follow a name in a string of Fortran, so that only its own length is compared; therefore a
+ * name stands before those with which it begins. */
+static const struct {
+    const char *name;
+    enum op     op;
+} names[] = {
+    { "+", SUM },     { "*", PRODUCT }, { "min", LEAST }, { "max", GREATEST }, { "absmin", LEAST_ABS },
+    { "or", OR },     { "bor", OR },    { "band", AND },  { "lor", EITHER },   { "absmax", GREATEST_ABS },
+    { "||", EITHER }, { "|", OR },      { "land", BOTH }, { "&&", BOTH },      { "&", AND },
+};
+#define NAMES (sizeof names / sizeof names[0])
 
 /* What a reduction computes. */
 struct reduction {
@@ -25,26 +37,29 @@ static const size_t type_bytes[] = { sizeof(int), sizeof(long), sizeof(long long
     }                                                      \
     break
 
-/* A function that combines values of a type. OR_CASE is a case for integers, and empty for the others. */
-#define COMBINE(name, type, OR_CASE)                                              \
-    static void name(void *x, const void *y, size_t len, enum op op)              \
-    {                                                                             \
-        switch (op) {                                                             \
-        case SUM: LOOP(type, a + b);                                              \
-        case PRODUCT: LOOP(type, a *b);                                           \
-        case LEAST: LOOP(type, b < a ? b : a);                                    \
-        case GREATEST: LOOP(type, b > a ? b : a);                                 \
-        case LEAST_ABS: LOOP(type, ABS(b) < ABS(a) ? ABS(b) : ABS(a));            \
-        case GREATEST_ABS: LOOP(type, ABS(b) > ABS(a) ? ABS(b) : ABS(a)); OR_CASE \
-        default: break;                                                           \
-        }                                                                         \
+/* A function that combines values of a type. INTEGER_CASES are cases for integers, and empty for the others. */
+#define COMBINE(name, type, INTEGER_CASES)                                              \
+    static void name(void *x, const void *y, size_t len, enum op op)                    \
+    {                                                                                   \
+        switch (op) {                                                                   \
+        case SUM: LOOP(type, a + b);                                                    \
+        case PRODUCT: LOOP(type, a *b);                                                 \
+        case LEAST: LOOP(type, b < a ? b : a);                                          \
+        case GREATEST: LOOP(type, b > a ? b : a);                                       \
+        case LEAST_ABS: LOOP(type, ABS(b) < ABS(a) ? ABS(b) : ABS(a));                  \
+        case GREATEST_ABS: LOOP(type, ABS(b) > ABS(a) ? ABS(b) : ABS(a)); INTEGER_CASES \
+        default: break;                                                                 \
+        }                                                                               \
     }
-#define INTEGER_OR(type) \
-    case OR: LOOP(type, a | b);
+#define OF_INTEGERS(type)            \
+    case OR: LOOP(type, a | b);      \
+    case AND: LOOP(type, a &b);      \
+    case EITHER: LOOP(type, a || b); \
+    case BOTH: LOOP(type, a &&b);
 
-COMBINE(combine_int, int, INTEGER_OR(int))
-COMBINE(combine_long, long, INTEGER_OR(long))
-COMBINE(combine_long_long, long long, INTEGER_OR(long long))
+COMBINE(combine_int, int, OF_INTEGERS(int))
+COMBINE(combine_long, long, OF_INTEGERS(long))
+COMBINE(combine_long_long, long long, OF_INTEGERS(long long))
 COMBINE(combine_float, float, )
 COMBINE(combine_double, double, )
 
@@ -63,19 +78,23 @@ static void combine(void *x, const void *y, size_t len, const void *arg)
 
 static struct reduction reduction_of(const char *call, const char *op, int type)
 {
-    struct reduction reduction = { SUM, type };
+    size_t at = 0;
 
     if (type < ARMCI_INT || type > ARMCI_DOUBLE)
         tern_front_die(call, "there is no type %d; the types are ARMCI_INT to ARMCI_DOUBLE", type);
-    while (reduction.op < OPS && (op == NULL || strncmp(op, op_names[reduction.op], strlen(op_names[reduction.op]))))
-        reduction.op++;
-    if (reduction.op == OPS || (reduction.op == OR && type >= ARMCI_FLOAT))
-        tern_front_die(call, "there is no operation \"%s\" for type %d; use +, *, min, max, absmin, absmax or or",
-                       op != NULL ? op : "NULL", type);
-    return reduction;
+    while (at < NAMES && (op == NULL || strncmp(op, names[at].name, strlen(names[at].name)) != 0))
+        at++;
+    if (at == NAMES || (names[at].op >= FIRST_OF_INTEGERS && type >= ARMCI_FLOAT))
+        tern_front_die(
+            call,
+            "there is no operation \"%s\" for type %d; use +, *, min, max, absmin or absmax, and for integers "
+            "also or, band, && or ||",
+            op != NULL ? op : "NULL", type);
+    return (struct reduction){ names[at].op, type };
 }
 
-/* Reduce n values of all ranks of a scope; every rank gets the result. Absolute values are taken also of one rank. */
+/* Reduce n values of all ranks of a scope; every rank gets the result. Absolute and logical values are taken also of
+ * one rank. */
 static void reduce(const char *call, int scope, void *x, int n, const char *op, int type, const ARMCI_Group *group)
 {
     struct reduction        reduction = reduction_of(call, op, type);
@@ -84,7 +103,7 @@ static void reduce(const char *call, int scope, void *x, int n, const char *op, 
 
     if (n < 0 || (x == NULL && n > 0))
         tern_front_die(call, "%d values at %p: the array is invalid", n, x);
-    if (reduction.op == LEAST_ABS || reduction.op == GREATEST_ABS)
+    if (reduction.op == LEAST_ABS || reduction.op == GREATEST_ABS || reduction.op >= EITHER)
         combine(x, x, (size_t)n * bytes, &reduction);
     tern_armci_fold(call, &ranks, x, (size_t)n * bytes, bytes, combine, &reduction);
 }

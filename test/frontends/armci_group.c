@@ -176,6 +176,21 @@ static void check_messages(void)
     armci_msg_barrier();
 }
 
+/* The operations of integers, by all their names; Fortran appends blanks. */
+static void check_logic(void)
+{
+    static const char *const names[] = { "or", "bor", "| ", "band", "&  ", "&&", "land ", "|| ", "lor" };
+
+    for (int c = 0; c < 9; c++) {
+        long x[3] = { 6 | 1L << 40, me == n - 1 ? 4 : 0, 0 }; /* all ranks, the last rank, no rank */
+        int  bits = c < 5, any = c < 3 || c > 6;
+
+        armci_msg_lgop(x, 3, (char *)names[c]);
+        MUST(x[0] == (bits ? (6 | 1L << 40) : 1) && x[2] == 0);
+        MUST(x[1] == (any || n == 1 ? (bits ? 4 : 1) : 0));
+    }
+}
+
 /* A long array, so that the reduction is divided. */
 static void check_reductions(void)
 {
@@ -203,6 +218,7 @@ static void check_reductions(void)
     for (int k = 0; k < n; k++)
         expected |= 1 << (k % 8);
     MUST(bits == expected);
+    check_logic();
     i = 2;
     armci_msg_reduce(&i, 1, "*", ARMCI_INT);
     MUST(i == 1 << n);

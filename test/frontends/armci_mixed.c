@@ -270,19 +270,20 @@ static void check_scopes(void)
 }
 
 /* Selections by every type; the rank that wins gives all its bytes. */
-#define CHECK_SEL(type, name)                                                    \
-    do {                                                                         \
-        struct {                                                                 \
-            type value;                                                          \
-            int  rank;                                                           \
-        } low = { (type)(me * 5 % 7 + 1), me }, high = low;                      \
-        armci_msg_sel(&low, sizeof low, "min", name, 1);                         \
-        armci_msg_sel_scope(SCOPE_ALL, &high, sizeof high, "max", name, me > 0); \
-        MUST(low.value == (type)(low.rank * 5 % 7 + 1));                         \
-        MUST(high.value == (type)(high.rank * 5 % 7 + 1));                       \
-        MUST(low.value <= (type)(me * 5 % 7 + 1));                               \
-        MUST(me == 0 || high.value >= (type)(me * 5 % 7 + 1));                   \
-        MUST(n == 1 || high.rank > 0);                                           \
+#define CHECK_SEL(type, name)                                                     \
+    do {                                                                          \
+        struct {                                                                  \
+            type value;                                                           \
+            int  rank;                                                            \
+        } low = { (type)(me * 5 % 7 + 1), me }, high = low;                       \
+        armci_msg_sel(&low, sizeof low, "min", name, 1);                          \
+        armci_msg_sel_scope(SCOPE_ALL, &high, sizeof high, "max", name, me > 0);  \
+        MUST(low.value == (type)(low.rank * 5 % 7 + 1));                          \
+        MUST(high.value == (type)(high.rank * 5 % 7 + 1));                        \
+        MUST(low.value <= (type)(me * 5 % 7 + 1));                                \
+        MUST(me == 0 || high.value >= (type)(me * 5 % 7 + 1));                    \
+        MUST(n == 1 || high.rank > 0);                                            \
+        MUST(low.rank + 7 >= n && (n == 1 || high.rank + 7 >= n)); /* the last */ \
     } while (0)
 
 /* Messages of no bytes, with negative tags, and many of one tag, which keep their order. */

@@ -18,7 +18,7 @@ compare() {
     check "$name, $launcher, $ranks ranks" all_of 'status_is 0' same_as_reference
 }
 
-for test in ga_programs ga_fortran; do
+for test in ga_programs ga_arrays ga_fortran; do
     [ -x "$PROG/$test-debian-openmpi" ] || continue
     any=yes
     for ranks in ${GA_ALL:+1 2 4 8} 3; do

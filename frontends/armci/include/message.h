@@ -3,7 +3,7 @@
  * Messages match by source and tag, and have nothing to do with those of MPI. A scope is a set of ranks: all of them,
  * those of this node, or the first rank of each node. A collective call with a scope is made by the ranks of the scope.
  * Roots are ranks in the job. The operations of reductions are "+", "*", "min", "max", "absmin", "absmax", and for
- * integers "or".
+ * integers "or" (also "bor", "|"), "band" ("&"), "&&" ("land") and "||" ("lor").
  */
 #ifndef TERN_ARMCI_MESSAGE_H
 #define TERN_ARMCI_MESSAGE_H
@@ -47,7 +47,8 @@ void armci_grp_clus_brdcst(void *buf, int len, int grp_master, int grp_clus_npro
 void armci_exchange_address(void *ptr_ar[], int n);
 void armci_exchange_address_grp(void *ptr_arr[], int n, ARMCI_Group *group);
 
-/* Selection: the n bytes at x of the rank whose first value is least or greatest, for all ranks. */
+/* Selection: the n bytes at x of the rank whose first value is least or greatest, for all ranks. Of several such ranks,
+ * the last one is selected. */
 void armci_msg_sel(void *x, int n, char *op, int type, int contribute);
 void armci_msg_sel_scope(int scope, void *x, int n, char *op, int type, int contribute);
 
