@@ -142,12 +142,13 @@ static tern_status go(tern_ctx *ctx, struct tern_coll_args *args, const struct f
     if (use.status < 0)
         return use.status;
 
+    args->digest = mix(args->digest, args->amount << 24 ^ (uint64_t)args->root << 8 ^ args->call);
+    if (!form->with)
+        return tern_op_coll_call(ctx, args, NULL);
+
     struct tern_api_opts o = { .opts = NULL };
     tern_status          st;
 
-    args->digest = mix(mix(args->digest, args->amount), (uint64_t)args->root << 8 | args->call);
-    if (!form->with)
-        return tern_op_coll_call(ctx, args, NULL);
     if (!form->opts)
         return tern_api_null(args->what, "opts");
     if ((st = tern_api_opts(ctx, form->opts, 0, args->what, &o)) < 0)

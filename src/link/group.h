@@ -15,7 +15,7 @@
 struct tern_link;
 struct tern_group_ops;
 
-#define TERN_LINK_BOARD 16896u /* bytes of a member's part of the board */
+#define TERN_LINK_BOARD 20608u /* bytes of a member's part of the board */
 
 /* The members of a team. The struct of an implementation begins with this one. */
 struct tern_link_group {

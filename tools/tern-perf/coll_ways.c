@@ -18,15 +18,15 @@ static const struct {
     const char *call, *ways[WAYS - 1];
 } lists[] = {
     { "sync", { "board", "dissemination", "central" } },
-    { "broadcast", { "board", "binomial", "linear", "chain", "scatter_ring" } },
-    { "reduce", { "board", "binomial", "linear" } },
-    { "allreduce", { "board", "recursive_doubling", "rabenseifner", "ring", "pieces" } },
-    { "reduce_scatter", { "board", "pieces", "ring" } },
-    { "gather", { "board", "binomial", "linear" } },
-    { "scatter", { "board", "binomial", "linear" } },
-    { "allgather", { "board", "ring", "bruck", "recursive_doubling", "linear" } },
-    { "alltoall", { "board", "pairwise", "linear", "bruck" } },
-    { "scan", { "board", "recursive_doubling", "chain" } },
+    { "broadcast", { "board", "direct", "binomial", "linear", "chain", "scatter_ring" } },
+    { "reduce", { "board", "direct", "binomial", "linear" } },
+    { "allreduce", { "board", "direct", "recursive_doubling", "rabenseifner", "ring", "pieces" } },
+    { "reduce_scatter", { "board", "direct", "pieces", "ring" } },
+    { "gather", { "board", "direct", "binomial", "linear" } },
+    { "scatter", { "board", "direct", "binomial", "linear" } },
+    { "allgather", { "board", "direct", "ring", "bruck", "recursive_doubling", "linear" } },
+    { "alltoall", { "board", "direct", "pairwise", "linear", "bruck" } },
+    { "scan", { "board", "direct", "recursive_doubling", "chain" } },
 };
 #define CALLS (sizeof(lists) / sizeof(lists[0]))
 

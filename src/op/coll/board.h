@@ -1,20 +1,17 @@
 /* board.h: short blocking collective calls of a team on one node, through memory that all members share.
  *
- * Each member has a board: some cells, which it writes in turn, one for each blocking call on the team, and the number
- * of calls that it has completed. In a call, a member writes its contribution into its cell, reads the cells of the
- * members whose contributions it needs, and computes its result. A call of 8 bytes is thereby one cache line from each
- * member. A member does not write a cell again before all members have completed the call for which the cell was used.
- * The word of a cell contains the number of the call and a digest of its arguments, so that calls that do not match are
- * found at no cost.
+ * In a call, a member writes its contribution into a cell of its board, reads the cells of the members whose
+ * contributions it needs, and computes its result (meeting.h). A call of 8 bytes is thereby one cache line from each
+ * member. Contributions that do not fit into the cell are in a page beside it.
  *
- * Blocking calls that are too long for the board, and send messages, leave only their word there. */
+ * Blocking calls that are too long for the board leave their word there: those that access the memory of other members
+ * (direct.h), and those that send messages. */
 #pragma once
 
 #include "op/coll/coll.h"
 
-#define TERN_BOARD_CELLS 4u
-#define TERN_BOARD_SHORT 40u  /* bytes that fit into the first cache line of a cell */
-#define TERN_BOARD_LONG 4096u /* most bytes of a contribution */
+#define TERN_BOARD_SHORT 40u  /* bytes that fit into a cell */
+#define TERN_BOARD_LONG 4096u /* bytes of a page: most bytes of a contribution */
 
 struct tern_board_cell {
     _Alignas(64) _Atomic uint64_t word; /* written last: number, call and digest */
@@ -22,14 +19,19 @@ struct tern_board_cell {
     int32_t       root;
     uint32_t      elem; /* bytes of an element, or 0 */
     unsigned char brief[TERN_BOARD_SHORT];
-    unsigned char full[TERN_BOARD_LONG];
 };
+_Static_assert(sizeof(struct tern_board_cell) == 64, "a cell is a cache line");
 
 /* The board of a member. Writer: the member. */
 struct tern_board {
     struct tern_board_cell cell[TERN_BOARD_CELLS];
-    _Alignas(64) _Atomic uint32_t done; /* number of the last call that the member has completed */
-    _Atomic uint32_t quits;             /* the member takes part in no call from this number on; 0: it takes part */
+    unsigned char          page[TERN_BOARD_PAGES][TERN_BOARD_LONG];
+    _Alignas(64) _Atomic uint32_t done; /* number of the last meeting that the member has completed */
+    _Atomic uint32_t quits;             /* it takes part in no meeting from this one on; 0: it takes part */
+    _Atomic uint32_t failed;            /* the last meeting that it has given up (direct.h) */
+    _Atomic int32_t  why;               /* the status with which it has; written before failed */
+    /* The last meeting in which it accessed the memory of others (direct.h): read only after a failure. */
+    _Alignas(64) _Atomic uint32_t inside;
 };
 _Static_assert(sizeof(struct tern_board) <= TERN_LINK_BOARD, "a board fits");
 

@@ -201,6 +201,9 @@ bool tern_op_coll_is_forced(unsigned call);
 
 /* ---- the station of a team ---- */
 
+#define TERN_BOARD_CELLS 64u
+#define TERN_BOARD_PAGES 4u
+
 struct tern_station {
     pthread_mutex_t        lock;  /* guards ctx, active, ended and the operations on these lists */
     struct tern_team      *team;  /* of the program */
@@ -219,10 +222,12 @@ struct tern_station {
     bool                   quit;   /* the other members know that calls fail here */
     struct tern_coll_temp *debris; /* memory that peers may still read */
     struct tern_activity   activity;
-    struct tern_list       helped;  /* on the list of the helper */
-    struct tern_board     *board;   /* [size] board.h; NULL: none */
-    uint32_t               meeting; /* number of the last blocking call of a team with a board */
-    uint32_t               cleared; /* all members have completed this meeting */
+    struct tern_list       helped;                  /* on the list of the helper */
+    struct tern_board     *board;                   /* [size] board.h; NULL: none */
+    struct tern_reach     *reach;                   /* reach.h; NULL: no member has accessed the memory of others */
+    uint32_t               meeting;                 /* number of the last blocking call of a team with a board */
+    uint32_t               cleared;                 /* all members have completed this meeting */
+    uint32_t               paged[TERN_BOARD_PAGES]; /* the last meeting for which each page of the board was used */
 };
 
 /* Return the station of the context's team, which is made by the first call. NULL, with a detail: no memory. The caller

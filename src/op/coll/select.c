@@ -68,8 +68,10 @@ static const struct rule rules[] = {
     { TERN_COLL_EXSCAN, 2, UINT64_MAX, "recursive_doubling" },
 };
 
-/* The way that TERN_COLL forces for each call; NULL: none. "board" is not a schedule: see board.c. */
-static const char *forced[TERN_COLL_COUNT];
+/* The way that TERN_COLL forces for each call; NULL: none. Some are not schedules: board.h and direct.h. */
+static const char       *forced[TERN_COLL_COUNT];
+static const char *const others[] = { "board", "direct" };
+#define OTHERS (sizeof(others) / sizeof(others[0]))
 
 const char *tern_op_coll_name(unsigned call)
 {
@@ -129,11 +131,9 @@ bool tern_op_coll_is_forced(unsigned call)
 
 /* ---- the option ---- */
 
-#define BOARD "board"
-
 static void list_names(unsigned call, char *text, size_t size)
 {
-    size_t used = (size_t)snprintf(text, size, BOARD);
+    size_t used = (size_t)snprintf(text, size, "%s, %s", others[0], others[1]);
 
     for (const struct tern_coll_algorithm *a = algorithms[call]; a->name && used < size; a++)
         used += (size_t)snprintf(text + used, size - used, ", %s", a->name);
@@ -167,10 +167,11 @@ static tern_status read_entry(const char *text, size_t len)
 
         if (strlen(own) != name || strncmp(own, text, name) != 0)
             continue;
-        if (rest == strlen(BOARD) && strncmp(equals + 1, BOARD, rest) == 0) {
-            forced[call] = BOARD;
-            return TERN_OK;
-        }
+        for (size_t i = 0; i < OTHERS; i++)
+            if (strlen(others[i]) == rest && strncmp(equals + 1, others[i], rest) == 0) {
+                forced[call] = others[i];
+                return TERN_OK;
+            }
         for (const struct tern_coll_algorithm *a = algorithms[call]; a->name; a++)
             if (strlen(a->name) == rest && strncmp(equals + 1, a->name, rest) == 0) {
                 forced[call] = a->name;

@@ -11,6 +11,7 @@
 #include "op/coll/board.h"
 #include "op/coll/check.h"
 #include "op/coll/coll.h"
+#include "op/coll/direct.h"
 #include "op/coll/helper.h"
 #include "op/trigger/engine.h"
 
@@ -276,6 +277,7 @@ static tern_status call(struct tern_ctx *ctx, struct tern_coll_args *args, const
     struct tern_station *station = tern_op_coll_station(ctx->team);
     struct tern_coll    *c;
     tern_status          st;
+    bool                 board = false;
 
     if (!station)
         return TERN_ERR_NOMEM;
@@ -284,13 +286,15 @@ static tern_status call(struct tern_ctx *ctx, struct tern_coll_args *args, const
         return st == TERN_ERR_STATE ? fail_others(station, ctx, args->call, st) : st;
     if (opts && (st = tern_op_coll_help()) < 0)
         return st;
-    if (!opts && tern_op_board_takes(station, args)) {
+    if (!opts && (board = tern_op_board_takes(station, args) || tern_op_direct_takes(station, args))) {
         if (TERN_BASE_DEBUG && (st = tern_op_coll_check_first(station, ctx, args, run_blocking)) < 0)
             return fail_others(station, ctx, args->call, st);
-        st = tern_op_board_call(station, ctx, args);
-        return TERN_LIKELY(st == TERN_OK) ? st : fail_others(station, ctx, args->call, st);
+        st = tern_op_board_takes(station, args) ? tern_op_board_call(station, ctx, args)
+                                                : tern_op_direct_call(station, ctx, args);
+        if (st != TERN_AGAIN)
+            return TERN_LIKELY(st == TERN_OK) ? st : fail_others(station, ctx, args->call, st);
     }
-    if (!opts)
+    if (!opts && !board)
         tern_op_board_enter(station, args);
     st = TERN_ERR_NOMEM;
     if ((c = create(station, ctx, args)))

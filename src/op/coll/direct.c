@@ -1,0 +1,233 @@
+/* direct.c: see direct.h.
+ *
+ * A member that gives up, because of a death or its deadline, must not return while others access its arrays. It
+ * revokes its word, and waits for those that have begun: a member that begins says so (inside) and then checks all
+ * words once more, so that one of the two sees the other. */
+#include "op/coll/direct.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/wait.h"
+
+bool tern_op_direct_takes(const struct tern_station *station, const struct tern_coll_args *args)
+{
+    if (!station->board || args->call > TERN_COLL_EXSCAN || args->call == TERN_COLL_SYNC || args->len == 0 ||
+        args->how.elem > TERN_REACH_PIECE)
+        return false;
+    return tern_op_coll_is_forced(args->call) ? tern_op_coll_forces(args->call, "direct")
+                                              : !tern_op_board_takes(station, args);
+}
+
+/* ---- agreeing on cross-memory attach ---- */
+
+/* Meet with a few bytes from each member. The cells of the others can be read until finish. */
+static tern_status meet(struct tern_meeting *m, const void *brief, size_t bytes)
+{
+    const struct tern_station *station = m->station;
+    tern_status                st = tern_meeting_clear(m, false);
+
+    if (st < 0)
+        return st;
+    memcpy(tern_cell_of(station, station->team->rank)->brief, brief, bytes);
+    tern_meeting_publish(m);
+    st = tern_meeting_all(m);
+    return m->odd >= 0 ? tern_meeting_mismatch(m, m->odd) : st;
+}
+
+/* Find out whether all members can access the memory of all others. Collective, in the first long call of the team. */
+static tern_status agree(struct tern_station *station, struct tern_ctx *ctx, const struct tern_coll_args *args)
+{
+    struct tern_reach_probe probe = tern_op_reach_probe();
+    struct tern_meeting     m = tern_meeting_begin(station, ctx, args);
+    uint64_t                works = 1, all = 1;
+    tern_status             st = meet(&m, &probe, sizeof(probe));
+
+    for (int i = 0; st == TERN_OK && i < station->team->size; i++)
+        if (i != station->team->rank) {
+            memcpy(&probe, tern_cell_of(station, i)->brief, sizeof(probe));
+            works &= tern_op_reach_try(station, i, &probe);
+        }
+    tern_meeting_finish(&m, true);
+    if (st < 0)
+        return st;
+    m = tern_meeting_begin(station, ctx, args);
+    st = meet(&m, &works, sizeof(works));
+    for (int i = 0; st == TERN_OK && i < station->team->size; i++) {
+        memcpy(&works, tern_cell_of(station, i)->brief, sizeof(works));
+        all &= works;
+    }
+    tern_meeting_finish(&m, true);
+    station->reach->attaches = all;
+    station->reach->agreed = st == TERN_OK;
+    return st;
+}
+
+/* ---- giving up ---- */
+
+/* Whether no member that lives may still access the arrays of this one. */
+static tern_status leaving_poll(void *arg)
+{
+    struct tern_meeting *m = arg;
+    uint32_t             meeting = m->station->meeting;
+
+    tern_core_ctx_progress(m->ctx->handle);
+    for (int i = 0; i < m->station->team->size; i++) {
+        const struct tern_board *board = tern_board_of(m->station, i);
+
+        m->next = i;
+        if (i != m->station->team->rank && !tern_core_job_lost(tern_core_team_world(m->station->team, i)) &&
+            atomic_load_explicit(&board->inside, memory_order_relaxed) == meeting && /* after the fence below */
+            atomic_load_explicit(&board->done, memory_order_acquire) != meeting)     /* its accesses */
+            return TERN_PENDING;
+    }
+    return TERN_OK;
+}
+
+static void leaving_describe(void *arg, char *text, size_t size)
+{
+    const struct tern_meeting *m = arg;
+
+    snprintf(text, size, "%s has failed, and waits for rank %d of %d, which may still access its arrays", m->args->what,
+             m->next, m->station->team->size);
+}
+
+/* Revoke the word of this member, which accesses nothing any more, and wait for the others. If calls do not match,
+ * nobody has begun, and the word must stay, because it tells the others of the mismatch. */
+static void give_up(struct tern_meeting *m, tern_status why)
+{
+    struct tern_station *station = m->station;
+    struct tern_board   *board = tern_board_of(station, station->team->rank);
+    struct tern_wait     wait = {
+            .poll = leaving_poll, .describe = leaving_describe, .arg = m, .deadline = TERN_FOREVER, .nap = 1000000
+    };
+
+    if (m->odd < 0) {
+        atomic_store_explicit(&board->why, why, memory_order_relaxed);                 /* published by the next two */
+        atomic_store_explicit(&board->failed, station->meeting, memory_order_release); /* pairs with leave() */
+        atomic_store_explicit(&tern_cell_of(station, station->team->rank)->word,
+                              tern_word_make(station->meeting, TERN_WORD_REVOKED, 0, 0), memory_order_release);
+    }
+    atomic_store_explicit(&board->done, station->meeting, memory_order_release); /* as in done() */
+    tern_meeting_wake_all(m);
+    /* seq_cst: the revoked word before the loads of inside. Pairs with the fence in enter(). */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (m->odd < 0)
+        tern_core_wait(&wait);
+}
+
+/* ---- the call ---- */
+
+/* Publish the arrays of this member, and meet the others. */
+static tern_status enter(struct tern_direct *d)
+{
+    struct tern_station    *station = d->station;
+    struct tern_coll_places places = { { TERN_PLACE_NONE, 0 }, { TERN_PLACE_NONE, 0 } };
+    struct tern_coll_args  *args = d->args;
+    size_t                  all = args->len * (size_t)d->size;
+    bool                    blocks =
+        args->call == TERN_COLL_ALLTOALL || args->call == TERN_COLL_REDUCE_SCATTER || args->call == TERN_COLL_SCATTER;
+    tern_status st;
+
+    if (tern_op_direct_shows_src(args, d->me))
+        places.src = tern_op_reach_place(station, args->src, blocks ? all : args->len);
+    if (tern_op_direct_shows_dst(args, d->me))
+        places.dst = tern_op_reach_place(station, args->dst, args->call == TERN_COLL_GATHER ? all : args->len);
+    if ((st = meet(d->m, &places, sizeof(places))) < 0)
+        return st;
+    atomic_store_explicit(&tern_board_of(station, d->me)->inside, station->meeting, memory_order_relaxed);
+    /* seq_cst: inside before the words are read again. Pairs with the fence in give_up(). */
+    atomic_thread_fence(memory_order_seq_cst);
+    for (int i = 0; i < d->size; i++) {
+        const struct tern_board_cell *cell = tern_cell_of(station, i);
+
+        /* acquire: why it was revoked. Pairs with give_up(). */
+        if (atomic_load_explicit(&cell->word, memory_order_acquire) != d->m->word)
+            return tern_meeting_given_up(d->m, i);
+        memcpy(&places, cell->brief, sizeof(places));
+        d->far |= places.src.name == TERN_PLACE_FAR || places.dst.name == TERN_PLACE_FAR;
+        if (i != d->me && (places.src.name == TERN_PLACE_ADDRESS || places.dst.name == TERN_PLACE_ADDRESS))
+            d->chunk = TERN_REACH_CHUNK;
+    }
+    return TERN_OK;
+}
+
+/* Wait until the members that access the arrays of this one are done. */
+static tern_status leave(const struct tern_direct *d)
+{
+    struct tern_meeting *m = d->m;
+    bool                 shows = tern_op_direct_shows_src(d->args, d->me) || tern_op_direct_shows_dst(d->args, d->me);
+    tern_status          st;
+
+    if (!shows)
+        return TERN_OK;
+    if (d->args->call == TERN_COLL_BROADCAST && d->me != d->args->root) {
+        m->next = d->args->root;
+        m->end = m->next + 1;
+        m->clears = true;
+        m->until = d->station->meeting;
+        st = tern_meeting_wait(m);
+    } else if ((st = tern_meeting_wait_done(m, d->station->meeting)) == TERN_OK) {
+        d->station->cleared = d->station->meeting;
+    }
+    for (int i = 0; st == TERN_OK && i < d->size; i++)
+        if (atomic_load_explicit(&tern_board_of(d->station, i)->failed, memory_order_acquire) == d->station->meeting)
+            st = tern_meeting_given_up(m, i);
+    return st;
+}
+
+/* This member accesses nothing any more. The last one wakes those that wait; with a core for each rank, every one looks
+ * for sleepers. */
+static void done(const struct tern_direct *d)
+{
+    struct tern_meeting *m = d->m;
+
+    /* release: this member's accesses. Pairs with tern_meeting_all_done(). */
+    atomic_store_explicit(&tern_board_of(d->station, d->me)->done, d->station->meeting, memory_order_release);
+    if (tern_job.spin_ns > 0 || d->args->root >= 0) {
+        tern_meeting_wake_all(m);
+        return;
+    }
+    /* seq_cst: this member's number before it reads the others'. Pairs with itself: at least one sees all. */
+    atomic_thread_fence(memory_order_seq_cst);
+    m->next = 0;
+    m->end = d->size;
+    m->until = d->station->meeting;
+    if (tern_meeting_all_done(m))
+        tern_meeting_wake_all(m);
+}
+
+tern_status tern_op_direct_call(struct tern_station *station, struct tern_ctx *ctx, struct tern_coll_args *args)
+{
+    struct tern_meeting m;
+    struct tern_direct  d = { .m = &m,
+                              .station = station,
+                              .args = args,
+                              .me = station->team->rank,
+                              .size = station->team->size,
+                              .chunk = TERN_REACH_PIECE };
+    tern_status         st = TERN_OK;
+
+    if (!station->reach && !(station->reach = tern_op_reach_open(station)))
+        st = TERN_ERR_NOMEM;
+    else if (!station->reach->agreed)
+        st = agree(station, ctx, args);
+    if (st < 0) {
+        atomic_store_explicit(&station->broken, true, memory_order_relaxed);
+        return st;
+    }
+    m = tern_meeting_begin(station, ctx, args);
+    if ((st = enter(&d)) == TERN_OK && d.far)
+        return TERN_AGAIN;
+    if (st == TERN_OK && (st = tern_op_direct_work(&d)) == TERN_OK) {
+        done(&d);
+        st = leave(&d);
+    }
+    if (TERN_UNLIKELY(st < 0)) {
+        give_up(&m, st);
+        tern_op_board_quit(station, station->meeting + 1);
+        atomic_store_explicit(&station->lost, st == TERN_ERR_PEER, memory_order_relaxed);
+        atomic_store_explicit(&station->broken, true, memory_order_relaxed);
+    }
+    return st;
+}

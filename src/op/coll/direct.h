@@ -1,0 +1,34 @@
+/* direct.h: long blocking collective calls of a team on one node: the members read and write each other's arrays.
+ *
+ * In a call, the members meet (meeting.h), and each publishes where its arrays are. Then each member does its part of
+ * the work, as evenly as possible, and reads or writes the arrays of the others directly (reach.h). A member returns
+ * when the members that access its arrays are done. There is no other synchronization: no two members write the same
+ * bytes, and bytes that a member overwrites are read by that member only. */
+#pragma once
+
+#include "op/coll/meeting.h"
+#include "op/coll/reach.h"
+
+/* A call under way. */
+struct tern_direct {
+    struct tern_meeting   *m;
+    struct tern_station   *station;
+    struct tern_coll_args *args;
+    int                    me, size;
+    bool                   far;   /* an array is out of reach */
+    size_t                 chunk; /* bytes of the pieces of a reduction, at most */
+};
+
+/* Return whether the call is made this way. All members decide alike. */
+bool tern_op_direct_takes(const struct tern_station *station, const struct tern_coll_args *args);
+
+/* Make the call. TERN_AGAIN: an array is out of reach, and all members must send messages; the meeting goes on until
+ * tern_op_board_leave(). */
+tern_status tern_op_direct_call(struct tern_station *station, struct tern_ctx *ctx, struct tern_coll_args *args);
+
+/* direct_work.c: the part of the work of this member. */
+tern_status tern_op_direct_work(const struct tern_direct *d);
+
+/* Whether the arrays of this member are accessed by others. */
+bool tern_op_direct_shows_src(const struct tern_coll_args *args, int rank);
+bool tern_op_direct_shows_dst(const struct tern_coll_args *args, int rank);

@@ -1,0 +1,252 @@
+/* direct_work.c: what each member does in a long call on one node (direct.h).
+ *
+ *     broadcast                    each member reads its copy from the root, except an n-th, which the root writes
+ *     reduce, allreduce, scans     each member combines a slice of the arrays of all, and writes it where it is needed
+ *     reduce_scatter               each member combines its block of the arrays of all
+ *     gather                       each member writes its block to the root
+ *     scatter, allgather, alltoall each member reads the blocks that it gets
+ *
+ * Reductions combine one rank after the other, so that the result does not depend on the slices. They do so in chunks
+ * that stay in the caches. */
+#include <string.h>
+
+#include "op/coll/direct.h"
+
+#define PAGE 4096u
+
+bool tern_op_direct_shows_src(const struct tern_coll_args *args, int rank)
+{
+    switch (args->call) {
+    case TERN_COLL_BROADCAST:
+    case TERN_COLL_SCATTER: return rank == args->root;
+    case TERN_COLL_GATHER: return false;
+    default: return true;
+    }
+}
+
+bool tern_op_direct_shows_dst(const struct tern_coll_args *args, int rank)
+{
+    switch (args->call) {
+    case TERN_COLL_BROADCAST: return rank != args->root;
+    case TERN_COLL_REDUCE:
+    case TERN_COLL_GATHER: return rank == args->root;
+    case TERN_COLL_ALLREDUCE:
+    case TERN_COLL_SCAN:
+    case TERN_COLL_EXSCAN: return true;
+    default: return false;
+    }
+}
+
+/* ---- the arrays of the members ---- */
+
+/* Find the array of a member. That of this member is its own memory. */
+static tern_status find(const struct tern_direct *d, int member, bool dst, struct tern_coll_array *array)
+{
+    struct tern_coll_places places;
+
+    if (member == d->me) {
+        *array = (struct tern_coll_array){ .member = member };
+        if (dst)
+            array->base = d->args->dst;
+        else
+            memcpy(&array->base, &d->args->src, sizeof(array->base)); /* is only read */
+        return TERN_OK;
+    }
+    memcpy(&places, tern_cell_of(d->station, member)->brief, sizeof(places));
+    return tern_op_reach_find(d->station, member, dst ? &places.dst : &places.src, array) ? TERN_OK : TERN_ERR_LINK;
+}
+
+static tern_status get(const struct tern_direct *d, int member, size_t at, unsigned char *to, size_t bytes)
+{
+    struct tern_coll_array array;
+    tern_status            st = find(d, member, false, &array);
+
+    if (st < 0 || to == array.base + at)
+        return st;
+    return tern_op_reach_get(d->station, &array, at, to, bytes);
+}
+
+static tern_status put(const struct tern_direct *d, int member, size_t at, const unsigned char *from, size_t bytes)
+{
+    struct tern_coll_array array;
+    tern_status            st = find(d, member, true, &array);
+
+    if (st < 0 || from == array.base + at)
+        return st;
+    return tern_op_reach_put(d->station, &array, at, from, bytes);
+}
+
+/* ---- copies ---- */
+
+static tern_status broadcast(const struct tern_direct *d)
+{
+    size_t      len = d->args->len, cut = len / (size_t)d->size * (size_t)(d->size - 1);
+    tern_status st = TERN_OK;
+
+    cut = (cut + PAGE - 1) / PAGE * PAGE;
+    cut = cut < len ? cut : len;
+    if (d->me != d->args->root)
+        return get(d, d->args->root, 0, d->args->dst, cut);
+    for (int i = 1; st == TERN_OK && i < d->size; i++)
+        st = put(d, (d->me + i) % d->size, cut, d->args->src + cut, len - cut);
+    return st;
+}
+
+/* Read a block of every member, beginning with the own one: those of others are then read by different members. */
+static tern_status collect(const struct tern_direct *d, size_t at)
+{
+    size_t      len = d->args->len;
+    tern_status st = TERN_OK;
+
+    for (int i = 0; st == TERN_OK && i < d->size; i++) {
+        int member = (d->me + i) % d->size;
+
+        st = get(d, member, at, d->args->dst + (size_t)member * len, len);
+    }
+    return st;
+}
+
+/* ---- reductions ---- */
+
+/* The part of the arrays that a member combines, in whole elements. The root of a reduction gets more, because the
+ * others must write their results to it. */
+static size_t slice_at(const struct tern_direct *d, int member)
+{
+    size_t count = d->args->len / d->args->how.elem, n = (size_t)d->size, i = (size_t)member;
+    size_t shares = n, before = i;
+
+    if (d->args->call == TERN_COLL_REDUCE) {
+        shares = n * (n - 1) + 1;
+        before = i * (n - 1) + (member > d->args->root);
+    }
+    return (count / shares * before + count % shares * before / shares) * d->args->how.elem;
+}
+
+/* A chunk of a reduction. */
+struct chunk {
+    size_t         from, to, bytes; /* offsets in the arrays, and in this member's result */
+    unsigned char *sum, *in;        /* scratch */
+};
+
+/* Return the chunk of a member's array; NULL, with *st: an error. */
+static const unsigned char *operand(const struct tern_direct *d, const struct chunk *c, int member, tern_status *st)
+{
+    struct tern_coll_array array;
+
+    if ((*st = find(d, member, false, &array)) < 0)
+        return NULL;
+    if (array.base)
+        return array.base + c->from;
+    *st = tern_op_reach_get(d->station, &array, c->from, c->in, c->bytes);
+    return *st < 0 ? NULL : c->in;
+}
+
+static tern_status combine(const struct tern_direct *d, const struct chunk *c, unsigned char *to,
+                           const unsigned char *lower, const unsigned char *upper)
+{
+    if (!tern_op_coll_combine(&d->args->how, to, lower, upper, c->bytes))
+        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for an element", d->args->what);
+    return TERN_OK;
+}
+
+/* Combine a chunk of all members into `to`, which may be the operand of this member if there are two members. */
+static tern_status fold(const struct tern_direct *d, const struct chunk *c, unsigned char *to)
+{
+    tern_status          st;
+    const unsigned char *first = operand(d, c, 0, &st), *next;
+
+    if (first == c->in) { /* its place is needed for the next one */
+        memcpy(c->sum, c->in, c->bytes);
+        first = c->sum;
+    }
+    for (int i = 1; st == TERN_OK && i < d->size; i++) {
+        if ((next = operand(d, c, i, &st)))
+            st = combine(d, c, to, i == 1 ? first : to, next);
+    }
+    return st;
+}
+
+/* Combine a chunk, and write the result to all members, or to the root. */
+static tern_status reduce_chunk(const struct tern_direct *d, const struct chunk *c)
+{
+    const struct tern_coll_args *args = d->args;
+    bool                         own = (args->call != TERN_COLL_REDUCE || d->me == args->root) &&
+               (d->size == 2 || args->src + c->from != args->dst + c->to); /* else the operand would be overwritten */
+    unsigned char *to = own ? args->dst + c->to : c->sum;
+    tern_status    st = fold(d, c, to);
+
+    if (st == TERN_OK && args->call == TERN_COLL_REDUCE_SCATTER && !own)
+        memcpy(args->dst + c->to, to, c->bytes);
+    if (st < 0 || args->call == TERN_COLL_REDUCE_SCATTER)
+        return st;
+    if (args->call == TERN_COLL_REDUCE)
+        return put(d, args->root, c->from, to, c->bytes);
+    for (int i = 0; st == TERN_OK && i < d->size; i++)
+        st = put(d, (d->me + i) % d->size, c->from, to, c->bytes);
+    return st;
+}
+
+/* Combine a chunk rank by rank, and give each rank the sum of the ranks before it. */
+static tern_status scan_chunk(const struct tern_direct *d, const struct chunk *c)
+{
+    bool                 exclusive = d->args->call == TERN_COLL_EXSCAN;
+    tern_status          st;
+    const unsigned char *in = operand(d, c, 0, &st);
+
+    if (st == TERN_OK)
+        memcpy(c->sum, in, c->bytes);
+    if (st == TERN_OK && !exclusive)
+        st = put(d, 0, c->from, c->sum, c->bytes);
+    for (int i = 1; st == TERN_OK && i < d->size; i++) {
+        if (!(in = operand(d, c, i, &st)))
+            break;
+        if (exclusive) { /* the array of the member may be overwritten by its result */
+            if (in != c->in)
+                memcpy(c->in, in, c->bytes);
+            if ((st = put(d, i, c->from, c->sum, c->bytes)) == TERN_OK)
+                st = combine(d, c, c->sum, c->sum, c->in);
+        } else if ((st = combine(d, c, c->sum, c->sum, in)) == TERN_OK) {
+            st = put(d, i, c->from, c->sum, c->bytes);
+        }
+    }
+    return st;
+}
+
+/* Make a reduction in chunks, from offset `at` of the arrays to `end`. */
+static tern_status reduce(const struct tern_direct *d, size_t at, size_t end, size_t to,
+                          tern_status (*work)(const struct tern_direct *d, const struct chunk *c))
+{
+    size_t      most = d->chunk / d->args->how.elem * d->args->how.elem;
+    tern_status st = TERN_OK;
+
+    for (; st == TERN_OK && at < end; at += most, to += most) {
+        struct chunk c = { .from = at,
+                           .to = to,
+                           .bytes = end - at < most ? end - at : most,
+                           .sum = d->station->reach->scratch,
+                           .in = d->station->reach->scratch + TERN_REACH_CHUNK };
+
+        st = work(d, &c);
+    }
+    return st;
+}
+
+tern_status tern_op_direct_work(const struct tern_direct *d)
+{
+    const struct tern_coll_args *args = d->args;
+    size_t                       block = (size_t)d->me * args->len, at, end;
+
+    switch (args->call) {
+    case TERN_COLL_BROADCAST: return broadcast(d);
+    case TERN_COLL_GATHER: return put(d, args->root, block, args->src, args->len);
+    case TERN_COLL_SCATTER: return get(d, args->root, block, args->dst, args->len);
+    case TERN_COLL_ALLGATHER: return collect(d, 0);
+    case TERN_COLL_ALLTOALL: return collect(d, block);
+    case TERN_COLL_REDUCE_SCATTER: return reduce(d, block, block + args->len, 0, reduce_chunk);
+    default: break;
+    }
+    at = slice_at(d, d->me);
+    end = slice_at(d, d->me + 1);
+    return reduce(d, at, end, at,
+                  args->call == TERN_COLL_SCAN || args->call == TERN_COLL_EXSCAN ? scan_chunk : reduce_chunk);
+}
