@@ -309,13 +309,17 @@ tern_status tern_op_coll_check_first(struct tern_station *station, struct tern_c
                                      const struct tern_coll_args *args, tern_status (*run)(struct tern_coll *c))
 {
     struct tern_coll *c = tern_op_coll_new(station, ctx, args);
+    tern_status       st;
 
     if (!c)
         return TERN_ERR_NOMEM;
     c->algorithm = "comparing";
     if (c->size > 1)
         tern_op_coll_write_check(c, args);
-    return run(c);
+    tern_op_board_enter(station, args); /* so that ranks in other calls are found */
+    st = run(c);
+    tern_op_board_leave(station);
+    return st;
 }
 
 void tern_op_coll_compare(struct tern_coll *c, const struct tern_coll_step *step)
