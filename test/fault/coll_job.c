@@ -8,6 +8,7 @@
  *   brief     allreduces of 8 bytes
  *   full      allreduces and broadcasts of 300 KB
  *   with      nonblocking ones of both kinds, of which several are outstanding
+ *   mixed     random calls of all kinds, blocking, nonblocking and triggered, on two overlapping teams
  *   asleep    one nonblocking allreduce; rank 1 does not take part, and the others sleep until their events complete
  */
 #include <sys/time.h>
@@ -46,6 +47,93 @@ static tern_status several(tern_ctx *ctx)
     return first;
 }
 
+/* ---- random calls on two teams ---- */
+
+#define TEAMS 2
+
+static struct {
+    tern_ctx     *ctx;
+    tern_counter *start;
+    uint64_t      starts;
+} teams[TEAMS];
+
+static uint64_t seed; /* the same on all ranks */
+
+/* Start a random nonblocking call, with a random length. */
+static tern_status start_one(int team, int slot, tern_event *event)
+{
+    static const size_t lengths[] = { 1, 5, 700, 4000 }; /* words */
+    tern_ctx           *ctx = teams[team].ctx;
+    size_t              n = lengths[job_random(&seed) % 4];
+    tern_opts           opts = TERN_OPTS(.event = event);
+    int                 root = (int)(job_random(&seed) % (unsigned)tern_size());
+    tern_status         st;
+
+    if (job_random(&seed) % 3 == 0) {
+        opts.when = teams[team].start;
+        opts.threshold = ++teams[team].starts;
+    }
+    switch (job_random(&seed) % 7) {
+    case 0: st = tern_allreduce_with(ctx, from, to[slot], n, &sum, &opts); break;
+    case 1: st = tern_broadcast_with(ctx, root, to[slot], 8 * n, &opts); break;
+    case 2: st = tern_gather_with(ctx, root, from, 8 * n, to[slot], &opts); break;
+    case 3: st = tern_alltoall_with(ctx, from, to[slot], 8 * n, &opts); break;
+    case 4: st = tern_scan_with(ctx, from, to[slot], n, &sum, &opts); break;
+    case 5: st = tern_reduce_scatter_with(ctx, from, to[slot], n, &sum, &opts); break;
+    default: st = tern_barrier_with(ctx, &opts);
+    }
+    if (opts.when)
+        OK(tern_counter_add(opts.when, 1));
+    return st;
+}
+
+static tern_status block_one(int team)
+{
+    tern_ctx *ctx = teams[team].ctx;
+
+    switch (job_random(&seed) % 4) {
+    case 0: return tern_sync(ctx);
+    case 1: return tern_allreduce(ctx, from, to[0], WORDS, &sum);
+    case 2: return tern_broadcast(ctx, 0, to[0], 8);
+    default: return tern_exscan(ctx, from, to[0], 3, &sum);
+    }
+}
+
+/* Several calls on both teams; every one of them ends. */
+static tern_status mixed(void)
+{
+    tern_event  event[AHEAD];
+    tern_status st = TERN_OK, first;
+    int         n = 1;
+
+    for (; n < AHEAD && st == TERN_OK; n += st == TERN_OK)
+        st = start_one((int)(job_random(&seed) % TEAMS), n, &event[n]);
+    first = st == TERN_OK ? block_one((int)(job_random(&seed) % TEAMS)) : st;
+    for (int i = n - 1; i > 0; i--)
+        if ((st = tern_event_wait(&event[i], TERN_FOREVER)) < 0 && first == TERN_OK)
+            first = st;
+    return first;
+}
+
+static void open_teams(tern_team **team)
+{
+    OK(tern_team_dup(TERN_WORLD, &team[0]));
+    OK(tern_team_split(TERN_WORLD, 0, -tern_rank(), &team[1])); /* in the opposite order */
+    for (int i = 0; i < TEAMS; i++) {
+        OK(tern_ctx_create(team[i], TERN_RELAXED, &teams[i].ctx));
+        OK(tern_counter_create(teams[i].ctx, &teams[i].start));
+    }
+}
+
+static void close_teams(tern_team **team)
+{
+    for (int i = 0; i < TEAMS; i++) {
+        OK(tern_counter_free(teams[i].start));
+        OK(tern_ctx_free(teams[i].ctx));
+        OK(tern_team_free(team[i]));
+    }
+}
+
 static tern_status calls(tern_ctx *ctx, const char *how)
 {
     tern_status st;
@@ -54,6 +142,8 @@ static tern_status calls(tern_ctx *ctx, const char *how)
         return tern_allreduce(ctx, from, to[0], 1, &sum);
     if (strcmp(how, "with") == 0)
         return several(ctx);
+    if (strcmp(how, "mixed") == 0)
+        return mixed();
     if (strcmp(how, "asleep") == 0) {
         tern_event event;
 
@@ -68,13 +158,15 @@ static tern_status calls(tern_ctx *ctx, const char *how)
 
 int main(int argc, char **argv)
 {
-    tern_team  *left;
+    tern_team  *left, *team[TEAMS];
     tern_ctx   *ctx;
     tern_status st;
     uint64_t    one = 1, all = 0;
 
     REQUIRE(argc == 3);
     OK(tern_init());
+    seed = strtoull(argv[2], NULL, 10);
+    open_teams(team);
     OK(tern_barrier(TERN_WORLD)); /* which a death afterwards does not undo */
     if (tern_rank() == VICTIM)
         set_timer(atol(argv[2]));
@@ -82,6 +174,7 @@ int main(int argc, char **argv)
         continue;
     EXPECT(TERN_ERR_PEER, st);
     EXPECT(TERN_ERR_PEER, tern_sync(TERN_WORLD));
+    close_teams(team);
     OK(tern_team_survivors(TERN_WORLD, &left));
     OK(tern_ctx_create(left, TERN_RELAXED, &ctx));
     OK(tern_allreduce(ctx, &one, &all, 1, &sum));
