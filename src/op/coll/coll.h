@@ -24,6 +24,10 @@
 #include "op/coll/kernels.h"
 #include "op/tagged/request.h"
 
+/* ns that a blocking call sleeps between two searches for calls that do not match. A member wakes those that need its
+ * contribution according to its own arguments; if the arguments of members differ, nobody may wake a member. */
+#define TERN_COLL_LOOK_NS 20000000ll
+
 /* The calls: X(name, text). The numbers travel in tags. */
 #define TERN_COLL_CALLS(X)                \
     X(SYNC, "sync")                       \

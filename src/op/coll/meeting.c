@@ -8,8 +8,7 @@
 #include "core/wait.h"
 #include "op/coll/check.h"
 
-#define YIELDS 16          /* before a wait makes progress, with fewer cores than ranks */
-#define LOOK_NS 20000000ll /* ns of sleep between two searches for calls that do not match */
+#define YIELDS 16 /* before a wait makes progress, with fewer cores than ranks */
 
 /* ---- members that do not come ---- */
 
@@ -119,15 +118,15 @@ static void describe(void *arg, char *text, size_t size)
              m->station->team->size, doing);
 }
 
-/* A member wakes those that need its contribution according to its own arguments. If the arguments of members differ,
- * nobody may wake this one: therefore it looks from time to time. */
 tern_status tern_meeting_wait_slowly(struct tern_meeting *m)
 {
-    struct tern_wait wait = {
-        .poll = poll, .describe = describe, .arg = m, .deadline = tern_core_ctx_deadline(m->ctx), .nap = LOOK_NS
-    };
-    int         lost;
-    tern_status st = tern_core_wait(&wait);
+    struct tern_wait wait = { .poll = poll,
+                              .describe = describe,
+                              .arg = m,
+                              .deadline = tern_core_ctx_deadline(m->ctx),
+                              .nap = TERN_COLL_LOOK_NS };
+    int              lost;
+    tern_status      st = tern_core_wait(&wait);
 
     if (st == TERN_ERR_PEER) {
         lost = tern_core_team_lost(m->station->team);

@@ -104,10 +104,12 @@ static bool give_up(struct tern_coll *c)
 
 static tern_status run_blocking(struct tern_coll *c)
 {
-    struct tern_wait wait = {
-        .poll = blocking_poll, .describe = blocking_describe, .arg = c, .deadline = tern_core_ctx_deadline(c->ctx)
-    };
-    tern_status st;
+    struct tern_wait wait = { .poll = blocking_poll,
+                              .describe = blocking_describe,
+                              .arg = c,
+                              .deadline = tern_core_ctx_deadline(c->ctx),
+                              .nap = TERN_COLL_LOOK_NS };
+    tern_status      st;
 
     tern_op_coll_arrive(c);
     if ((st = tern_core_wait(&wait)) < 0 && give_up(c))
