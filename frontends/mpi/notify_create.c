@@ -9,6 +9,7 @@
  */
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "notify_create.h"
 #include "notify_window.h"
@@ -140,13 +141,34 @@ static tern_status make_region(struct tern_notify_window *w, const struct wish *
     return tern_region_create(w->ctx, (uint64_t)wish->size, &each, &w->region);
 }
 
+/* Make a window of MPI over memory. With Open MPI 4, communicators that have no process in common and make windows at
+ * the same time can disturb each other: the call fails on all processes of one of them. So it is repeated, after pauses
+ * that differ from communicator to communicator. */
+static int make_window_over(struct tern_notify_window *w, const struct wish *wish)
+{
+    int error, failed, any = 1, first;
+
+    (void)tern_team_translate(w->team.team, 0, tern_team_world(), &first);
+    for (int attempt = 0; attempt < 12; attempt++) {
+        struct timespec pause = { 0, ((first + 1) * 1700000L << attempt / 3) % 1000000000 };
+
+        error = MPI_Win_create(wish->base, wish->size, wish->unit, wish->info, wish->comm, &w->handle);
+        failed = error != MPI_SUCCESS;
+        if (MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, wish->comm) != MPI_SUCCESS || !any)
+            break;
+        w->handle = MPI_WIN_NULL;
+        (void)nanosleep(&pause, NULL);
+    }
+    return any && error == MPI_SUCCESS ? MPI_ERR_WIN : error;
+}
+
 /* Make the window of MPI. With one process, it comes before the region, which may have to use its memory. */
 static int make_mpi_window(struct tern_notify_window *w, struct wish *wish, bool before)
 {
     if (before != (w->size == 1))
         return MPI_SUCCESS;
     if (w->size > 1)
-        return MPI_Win_create(wish->base, wish->size, wish->unit, wish->info, wish->comm, &w->handle);
+        return make_window_over(w, wish);
     if (wish->allocate) {
         int error = MPI_Win_allocate(wish->size, wish->unit, wish->info, wish->comm, &w->mpi_memory, &w->handle);
 
