@@ -78,6 +78,16 @@ static tern_status fetch(const struct tern_fompi_win *win, struct tern_mpi_acces
     return tern_fompi_move(win, access, &opts);
 }
 
+/* Copy the operands to where the previous values will be. */
+static void copy_operands(const struct tern_mpi_access *access, const struct tern_fompi_acc *acc)
+{
+    if (access->here.type->dense && acc->result_side.type->dense)
+        tern_copy((unsigned char *)acc->result + acc->result_side.type->at,
+                  (unsigned char *)access->local + access->here.type->at, tern_mpi_side_bytes(access->here));
+    else
+        tern_mpi_copy(acc->result, acc->result_side, access->local, access->here);
+}
+
 /* An accumulate of Tern. If the previous values are wanted, they replace the operands, which are copied first. */
 static tern_status accumulate(const struct tern_fompi_win *win, struct tern_mpi_access *access,
                               const struct tern_fompi_acc *acc, const tern_acc_args *args)
@@ -86,7 +96,7 @@ static tern_status accumulate(const struct tern_fompi_win *win, struct tern_mpi_
 
     access->kind = TERN_MPI_ACC;
     if (acc->result != NULL) {
-        tern_mpi_copy(acc->result, acc->result_side, access->local, access->here);
+        copy_operands(access, acc);
         access->kind = TERN_MPI_GET_ACC;
         access->local = acc->result;
         access->here = acc->result_side;

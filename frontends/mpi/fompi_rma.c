@@ -70,8 +70,41 @@ tern_status tern_fompi_move(const struct tern_fompi_win *win, const struct tern_
     return status;
 }
 
-/* Make an access that the next flush completes. */
-static int access_now(const struct tern_fompi_args *args, enum tern_mpi_kind kind)
+/* An access of contiguous data to memory that loads and stores reach. */
+struct simple {
+    struct tern_fompi_win *win;
+    unsigned char         *local;
+    uint64_t               offset;
+    size_t                 bytes; /* not 0 */
+};
+
+/* Find out whether an access is simple. If it is not, tern_fompi_prepare finds out more. The usual case must be quick:
+ * the arguments stay in registers because everything is inlined. */
+static inline __attribute__((always_inline)) bool is_simple(const struct tern_fompi_args *args, struct simple *out)
+{
+    const struct tern_mpi_type *here, *there;
+
+    out->win = tern_fompi_win(args->win);
+    if (TERN_UNLIKELY(out->win == NULL || (unsigned)args->rank >= (unsigned)out->win->size || args->disp < 0))
+        return false;
+    const struct tern_fompi_peer *peer = &out->win->peers[args->rank];
+    if (TERN_UNLIKELY(!peer->near || !(args->free || peer->open != 0 || out->win->fenced)))
+        return false;
+    if (TERN_UNLIKELY(tern_mpi_type_of(args->origin_type, &here) != MPI_SUCCESS ||
+                      tern_mpi_type_of(args->target_type, &there) != MPI_SUCCESS || !here->dense || !there->dense))
+        return false;
+    out->bytes = (size_t)(unsigned)args->origin_count * here->size;
+    out->local = (unsigned char *)args->origin + here->at;
+    if (TERN_UNLIKELY(args->origin_count <= 0 || args->target_count <= 0 || out->bytes == 0 ||
+                      out->bytes != (size_t)(unsigned)args->target_count * there->size ||
+                      __builtin_mul_overflow((uint64_t)args->disp, peer->unit, &out->offset)))
+        return false;
+    out->offset += (uint64_t)there->at;
+    return true;
+}
+
+/* Make an access that is not simple and that the next flush completes. */
+static __attribute__((noinline)) int access_any(const struct tern_fompi_args *args, enum tern_mpi_kind kind)
 {
     struct tern_mpi_access access = { .kind = kind };
     struct tern_fompi_win *win;
@@ -86,6 +119,26 @@ static int access_now(const struct tern_fompi_args *args, enum tern_mpi_kind kin
     if (TERN_UNLIKELY(tern_mpi_side_bytes(access.here) == 0))
         return MPI_SUCCESS;
     return tern_fompi_result(tern_fompi_move(win, &access, &opts), args->call, "the access");
+}
+
+/* Make an access that the next flush completes. */
+static inline __attribute__((always_inline)) int access_now(const struct tern_fompi_args *args, enum tern_mpi_kind kind)
+{
+    struct simple s;
+    tern_status   status;
+
+    if (TERN_UNLIKELY(!is_simple(args, &s))) {
+        struct tern_fompi_args copy = *args; /* so that the arguments need no memory in the usual case */
+
+        return access_any(&copy, kind);
+    }
+    if (kind == TERN_MPI_PUT) {
+        status = tern_put_nbi(s.win->ctx, s.win->region, args->rank, s.offset, s.local, s.bytes);
+    } else {
+        s.win->reads = true;
+        status = tern_get_nbi(s.win->ctx, s.win->region, args->rank, s.offset, s.local, s.bytes);
+    }
+    return tern_fompi_result(status, args->call, "the access");
 }
 
 /* Make an access with a request. */
@@ -137,26 +190,22 @@ static int check_tag(int tag, const char *call)
     return tern_fompi_error(MPI_ERR_TAG, call, "the tag is %d; tags are 0 to %d", tag, foMPI_TAG_UB);
 }
 
-/* Start a notified access, and finish it if the target is not near. */
+/* Start a notified access, and finish it if it is not complete at once. */
 static tern_status move_and_notify(const struct tern_fompi_win *win, const struct tern_mpi_access *a, const char *call,
                                    uint32_t tag)
 {
     tern_event  event = TERN_EVENT_INIT;
     tern_opts   opts = TERN_OPTS(.call = call, .flags = TERN_NOTIFY, .tag = tag, .event = &event);
-    size_t      bytes = tern_mpi_side_bytes(a->here);
     tern_status status;
 
-    if (TERN_UNLIKELY(bytes == 0))
+    if (TERN_UNLIKELY(tern_mpi_side_bytes(a->here) == 0))
         return tern_notify(a->ctx, a->region, a->rank, tag);
-    if (TERN_LIKELY(win->peers[a->rank].near && a->here.type->dense && a->there.type->dense && a->kind == TERN_MPI_PUT))
-        return tern_put_notify_nbi(a->ctx, a->region, a->rank, a->offset + (uint64_t)a->there.type->at,
-                                   (unsigned char *)a->local + a->here.type->at, bytes, tag);
     status = tern_fompi_move(win, a, &opts);
     return status == TERN_OK ? tern_event_wait(&event, TERN_FOREVER) : status;
 }
 
-/* Make a notified access that the next flush completes. */
-static int access_notify(const struct tern_fompi_args *args, enum tern_mpi_kind kind, int tag)
+/* Make a notified access that is not simple. */
+static __attribute__((noinline)) int notify_any(const struct tern_fompi_args *args, enum tern_mpi_kind kind, int tag)
 {
     struct tern_mpi_access access = { .kind = kind };
     struct tern_fompi_win *win;
@@ -170,6 +219,22 @@ static int access_notify(const struct tern_fompi_args *args, enum tern_mpi_kind 
     win = tern_fompi_win(args->win);
     return tern_fompi_result(move_and_notify(win, &access, args->call, (uint32_t)tag), args->call,
                              "the notified access");
+}
+
+/* Make a notified access. The next flush completes it, or it is already complete. */
+static inline __attribute__((always_inline)) int access_notify(const struct tern_fompi_args *args,
+                                                               enum tern_mpi_kind kind, int tag)
+{
+    struct simple s;
+
+    if (TERN_UNLIKELY(kind != TERN_MPI_PUT || (unsigned)tag > foMPI_TAG_UB || !is_simple(args, &s))) {
+        struct tern_fompi_args copy = *args;
+
+        return notify_any(&copy, kind, tag);
+    }
+    return tern_fompi_result(
+        tern_put_notify_nbi(s.win->ctx, s.win->region, args->rank, s.offset, s.local, s.bytes, (uint32_t)tag),
+        args->call, "the notified access");
 }
 
 /* Make a notified access with a request, which is complete. */
