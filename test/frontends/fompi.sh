@@ -44,12 +44,13 @@ says() { check "misuse: $1" err_has "$1"; }
 any=
 for launcher in $LAUNCHERS; do
     [ -x "$PROG/fompi-$launcher" ] || continue
-    any=$launcher
+    any=${any:-$launcher}
     check "$launcher: exported symbols" exports "$launcher"
-    passes "one node" "$launcher" 2 FOMPI_SEED=2
+    case $launcher in openmpi) ranks=3 ;; mpich) ranks=2 ;; esac
+    passes "one node" "$launcher" "$ranks"
     on_two_nodes "$launcher" 1
     [ -n "${FOMPI_ALL:-}" ] || continue
-    for ranks in 1 3 4 8; do
+    for ranks in 1 2 3 4 8; do
         passes "one node" "$launcher" "$ranks" FOMPI_SEED="$ranks"
     done
     on_two_nodes "$launcher" 2
@@ -62,7 +63,8 @@ for launcher in $LAUNCHERS; do
 done
 [ -n "$any" ] || skip "no MPI is installed"
 
-passes "three ranks" "$any" 3
+launch "$any" 3 env A=1 "$PROG/fompi-$any" misuse
+check "misuse, three ranks" status_is 0
 says '^rank [0-2]: foMPI_Put: there is no epoch for accesses to rank [0-2]; call foMPI_Win_fence'
 says '^rank [0-2]: foMPI_Put: there is no rank 3; the ranks of the window are 0 to 2 \('
 says '^rank [0-2]: foMPI_Get: the origin has 8 bytes and the target has 4 \('

@@ -117,10 +117,11 @@ void test_epochs(MPI_Comm comm)
 }
 
 /* Promise: exclusive locks exclude each other: reading, adding and writing are not interrupted. Shared locks exclude
- * exclusive ones: two words that are written together are never seen apart. */
+ * exclusive ones: two words that are written together are never seen apart, and stay until the lock is released. The
+ * pauses let other processes run into the locks. */
 static void check_exclusion(struct window *w)
 {
-    int *memory = w->base, got[2], pair[2];
+    int got[2], again[2], pair[2];
 
     for (int round = 0; round < ROUNDS; round++) {
         int target = (w->me * 7 + round) % w->n;
@@ -133,16 +134,19 @@ static void check_exclusion(struct window *w)
         pair[0] = got[0] + 1;
         OK(foMPI_Put(pair, 1, MPI_INT, target, w->at[target], 1, MPI_INT, w->win));
         OK(foMPI_Win_flush(target, w->win));
+        usleep(100);
         OK(foMPI_Put(pair, 1, MPI_INT, target, w->at[target] + 4, 1, MPI_INT, w->win));
         OK(foMPI_Win_unlock(target, w->win));
         MUST(w->win->excl_locks == NULL);
         target = (target + 1) % w->n;
         OK(foMPI_Win_lock(foMPI_LOCK_SHARED, target, MPI_MODE_NOCHECK, w->win));
         OK(foMPI_Get(got, 2, MPI_INT, target, w->at[target], 2, MPI_INT, w->win));
+        OK(foMPI_Win_flush(target, w->win));
+        usleep(100);
+        OK(foMPI_Get(again, 2, MPI_INT, target, w->at[target], 2, MPI_INT, w->win));
         OK(foMPI_Win_unlock(target, w->win));
-        MUST(got[0] == got[1]);
+        MUST(got[0] == got[1] && again[0] == got[0] && again[1] == got[0]);
     }
-    (void)memory;
 }
 
 /* The sum over all processes of the first word of their windows. */
