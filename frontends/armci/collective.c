@@ -132,9 +132,10 @@ static void select_best(const char *call, int scope, void *x, int n, const char 
         tern_front_die(call, "%d bytes at NULL: the array is invalid", n);
     mine = tern_front_alloc(call, 1, len + 16);
     *mine = (struct chosen){ contribute != 0, type, strncmp(op, "max", 3) == 0, 0 };
-    memcpy(mine->data, x, (size_t)n);
+    if (n > 0)
+        memcpy(mine->data, x, (size_t)n);
     tern_armci_fold(call, &ranks, mine, len, len, choose, NULL);
-    if (mine->contributes)
+    if (mine->contributes && n > 0)
         memcpy(x, mine->data, (size_t)n);
     free(mine);
 }

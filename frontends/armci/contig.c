@@ -114,7 +114,8 @@ ARMCI_EXPORT void ARMCI_Copy(void *src, void *dst, int size)
 {
     if (size < 0)
         tern_front_die("ARMCI_Copy", "the number of bytes is %d; it must not be negative", size);
-    tern_copy(dst, src, (size_t)size);
+    if (size > 0)
+        tern_copy(dst, src, (size_t)size);
 }
 
 /* Values. Each type has a put, a nonblocking put and a get; a value is as short as its put, so that the source, which

@@ -27,7 +27,8 @@ static void send_to_self(int tag, const void *buf, size_t len)
 
     message->tag = tag;
     message->len = len;
-    memcpy(message->data, buf, len);
+    if (len > 0)
+        memcpy(message->data, buf, len);
     while (*end != NULL)
         end = &(*end)->next;
     *end = message;
@@ -43,7 +44,8 @@ static bool take_from_self(const char *call, int tag, void *buf, size_t size, si
             continue;
         if (message->len > size)
             tern_front_die(call, "the message with tag %d has %zu bytes, and the buffer %zu", tag, message->len, size);
-        memcpy(buf, message->data, message->len);
+        if (message->len > 0)
+            memcpy(buf, message->data, message->len);
         *len = message->len;
         *link = message->next;
         free(message);

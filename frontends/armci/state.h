@@ -119,7 +119,7 @@ static inline void tern_armci_check_running(const char *call)
 }
 
 /* Whether bytes at an address lie in the segment of a near rank that was used last. False before the library is
- * initialized, and for negative numbers of bytes. */
+ * initialized, and for numbers of bytes that are not positive. */
 static inline bool tern_armci_at_hand(int proc, const void *addr, int bytes)
 {
     const struct tern_armci_peer *peer;
@@ -129,7 +129,7 @@ static inline bool tern_armci_at_hand(int proc, const void *addr, int bytes)
         return false;
     peer = &tern_armci.peers[proc];
     offset = (uintptr_t)addr - peer->begin;
-    return offset < peer->bytes && (size_t)bytes <= peer->bytes - offset; /* a negative number is a large size_t */
+    return offset < peer->bytes && (size_t)bytes - 1 < peer->bytes - offset; /* 0 - 1 is the largest size_t */
 }
 
 /* Order copies with the stores before and after them, as ARMCI promises for operations to one rank. */
