@@ -1,0 +1,115 @@
+/* coll_direct.c: long collective calls on a node whose arrays are in regions, in private memory, and in both.
+ *
+ * Promise: the result of a blocking collective call does not depend on where the arrays of the ranks are. Ranks access
+ * the arrays of others by loads and stores in regions, and by cross-memory attach elsewhere; if one array is out of
+ * reach, all ranks send messages. Lengths are around those of the pieces in which arrays are combined.
+ *
+ * ranks: 2 3 4 8
+ * env: TERN_CMA=off
+ * env: TERN_COLL=broadcast=direct,reduce=direct,allreduce=direct,reduce_scatter=direct,gather=direct,scan=direct
+ * sanitized: 4
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "job_test.h"
+
+#define MOST 66000 /* words of an array: two chunks of 256 KiB, and some more */
+
+static int                    me, size;
+static tern_region           *region;
+static uint64_t               plain[2][MOST]; /* source and result */
+static const tern_reduce_args sum = { .size = sizeof(sum), .type = TERN_UINT64, .op = TERN_SUM };
+
+/* Word i of the source of a rank. */
+static uint64_t word(int rank, size_t i)
+{
+    return (uint64_t)(rank + 1) * 1000003u + i * 7;
+}
+
+/* Whether the arrays of this rank are in the region: never, always, or on some ranks. */
+static uint64_t *array(int where, int which)
+{
+    bool shared = where == 1 || (where == 2 && me % 2 == 0);
+
+    return shared ? (uint64_t *)tern_region_ptr(region, me) + (size_t)which * MOST : plain[which];
+}
+
+static uint64_t sum_of(int ranks, size_t i)
+{
+    uint64_t all = 0;
+
+    for (int r = 0; r < ranks; r++)
+        all += word(r, i);
+    return all;
+}
+
+static void reductions(int where, size_t n, bool in_place)
+{
+    uint64_t *src = array(where, 0), *dst = in_place ? src : array(where, 1);
+    int       root = size - 1;
+
+    for (int call = 0; call < 4; call++) {
+        for (size_t i = 0; i < n; i++)
+            src[i] = word(me, i);
+        switch (call) {
+        case 0: OK(tern_allreduce(TERN_WORLD, src, dst, n, &sum)); break;
+        case 1: OK(tern_reduce(TERN_WORLD, root, src, dst, n, &sum)); break;
+        case 2: OK(tern_scan(TERN_WORLD, src, dst, n, &sum)); break;
+        default: OK(tern_exscan(TERN_WORLD, src, dst, n, &sum)); break;
+        }
+        for (size_t i = 0; i < n && (call != 1 || me == root) && (call != 3 || me > 0); i++)
+            SAME(dst[i], sum_of(call == 2 ? me + 1 : call == 3 ? me : size, i));
+    }
+}
+
+static void blocks(int where, size_t n)
+{
+    uint64_t *src = array(where, 0), *dst = array(where, 1);
+    size_t    each = n / (size_t)size, bytes = each * sizeof(*src), mine = (size_t)me * each;
+
+    for (size_t i = 0; i < n; i++)
+        src[i] = word(me, i);
+    OK(tern_alltoall(TERN_WORLD, src, dst, bytes));
+    for (size_t i = 0; i < each * (size_t)size; i++)
+        SAME(dst[i], word((int)(i / each), mine + i % each));
+    OK(tern_allgather(TERN_WORLD, src, bytes, dst));
+    for (size_t i = 0; i < each * (size_t)size; i++)
+        SAME(dst[i], word((int)(i / each), i % each));
+    OK(tern_gather(TERN_WORLD, 0, src, bytes, dst));
+    for (size_t i = 0; me == 0 && i < each * (size_t)size; i++)
+        SAME(dst[i], word((int)(i / each), i % each));
+    OK(tern_scatter(TERN_WORLD, 0, src, dst, bytes));
+    for (size_t i = 0; i < each; i++)
+        SAME(dst[i], word(0, mine + i));
+    OK(tern_reduce_scatter(TERN_WORLD, src, dst, each, &sum));
+    for (size_t i = 0; i < each; i++)
+        SAME(dst[i], sum_of(size, mine + i));
+    OK(tern_reduce_scatter(TERN_WORLD, src, src + mine, each, &sum)); /* in place */
+    for (size_t i = 0; i < each; i++)
+        SAME(src[mine + i], sum_of(size, mine + i));
+    for (size_t i = 0; i < n; i++)
+        src[i] = word(me, i);
+    OK(tern_broadcast(TERN_WORLD, size - 1, src, n * sizeof(*src)));
+    for (size_t i = 0; i < n; i++)
+        SAME(src[i], word(size - 1, i));
+}
+
+int main(void)
+{
+    static const size_t lengths[] = { 600, 4095, 4097, 32769, MOST };
+
+    OK(tern_init());
+    me = tern_rank();
+    size = tern_size();
+    OK(tern_region_create(TERN_WORLD, 2 * sizeof(plain[0]), NULL, &region));
+    for (int where = 0; where < 3; where++)
+        for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+            blocks(where, lengths[i]);
+            reductions(where, lengths[i], false);
+            reductions(where, lengths[i], true);
+        }
+    OK(tern_region_free(region));
+    OK(tern_finalize());
+    return 0;
+}
