@@ -166,6 +166,9 @@ tern_status tern_barrier(tern_ctx *ctx)
     return st;
 }
 
+/* Blocks up to this length are gathered by the group of the team, longer ones by the algorithms of collective calls. */
+#define MOST_GATHERED 4096
+
 tern_status tern_allgather(tern_ctx *ctx, const void *src, size_t len, void *all)
 {
     TERN_API_USE use = tern_api_use_waiting(ctx, "tern_allgather");
@@ -173,8 +176,9 @@ tern_status tern_allgather(tern_ctx *ctx, const void *src, size_t len, void *all
     if (use.status < 0)
         return use.status;
 
-    tern_status st;
-    size_t      bytes;
+    const struct form form = { .what = "tern_allgather" };
+    tern_status       st;
+    size_t            bytes;
 
     if (!ctx || ctx->gone)
         return tern_core_ctx_check(ctx, "tern_allgather");
@@ -186,7 +190,19 @@ tern_status tern_allgather(tern_ctx *ctx, const void *src, size_t len, void *all
         return st;
     if ((st = tern_core_team_claim(ctx->team, ctx, "tern_allgather")) < 0)
         return st;
-    st = tern_core_team_gather(ctx->team, src, len, all, tern_core_ctx_deadline(ctx), TERN_COLLECTIVE_ALLGATHER);
+    if (len <= MOST_GATHERED)
+        st = tern_core_team_gather(ctx->team, src, len, all, tern_core_ctx_deadline(ctx), TERN_COLLECTIVE_ALLGATHER);
+    else
+        st = tern_core_team_agree(ctx->team, len, tern_core_ctx_deadline(ctx), TERN_COLLECTIVE_ALLGATHER);
     tern_core_team_release(ctx->team);
+    if (st == TERN_OK && len > MOST_GATHERED)
+        st = tern_api_equal(ctx,
+                            &(struct tern_coll_args){ .what = form.what,
+                                                      .call = TERN_COLL_ALLGATHER,
+                                                      .root = -1,
+                                                      .src = src,
+                                                      .dst = all,
+                                                      .len = len },
+                            &form);
     return st;
 }

@@ -492,14 +492,9 @@ static tern_status gather_fragment(struct tern_team *team, struct contribution *
     return TERN_OK;
 }
 
-tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_t len, void *all,
-                                  tern_deadline deadline, enum tern_collective call)
+/* Check that the team can gather. */
+static tern_status may_gather(const struct tern_team *team, const char *what)
 {
-    struct contribution mine = { .len = len, .call = (uint32_t)call };
-    const char         *what = tern_core_collective_name(mine.call);
-    size_t              at = 0, longest = team->group->longest - offsetof(struct contribution, piece);
-    tern_status         st;
-
     if (team->gone)
         return member_gone(team, what);
     if (team->entered && !team->broken) /* if the team is broken, gather_fragment reports that */
@@ -507,6 +502,20 @@ tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_
                               "%s: a tern_barrier on the team timed out and is not over; call it again "
                               "first",
                               what);
+    return TERN_OK;
+}
+
+tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_t len, void *all,
+                                  tern_deadline deadline, enum tern_collective call)
+{
+    struct contribution mine; /* 4 KiB, of which most is usually not needed */
+    size_t              at = 0, longest = team->group->longest - offsetof(struct contribution, piece);
+    tern_status         st = may_gather(team, tern_core_collective_name((uint32_t)call));
+
+    if (st < 0)
+        return st;
+    mine.len = len;
+    mine.call = (uint32_t)call;
     do {
         size_t n = len - at < longest ? len - at : longest;
         if (n > 0)
@@ -515,6 +524,18 @@ tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_
         at += n;
     } while (st == TERN_OK && at < len);
     if (st == TERN_ERR_TIMEOUT)
+        team->broken = true;
+    return st;
+}
+
+tern_status tern_core_team_agree(struct tern_team *team, size_t len, tern_deadline deadline, enum tern_collective call)
+{
+    struct contribution mine;
+    tern_status         st = may_gather(team, tern_core_collective_name((uint32_t)call));
+
+    mine.len = len;
+    mine.call = (uint32_t)call;
+    if (st == TERN_OK && (st = gather_fragment(team, &mine, NULL, 0, 0, deadline)) == TERN_ERR_TIMEOUT)
         team->broken = true;
     return st;
 }

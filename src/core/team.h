@@ -120,6 +120,9 @@ void        tern_core_team_release(struct tern_team *team);
 tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadline, const char *what);
 tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_t len, void *all,
                                   tern_deadline deadline, enum tern_collective call);
+/* Meet as for an all-gather of len bytes, and check that all members make the same call with the same length, without
+ * gathering. */
+tern_status tern_core_team_agree(struct tern_team *team, size_t len, tern_deadline deadline, enum tern_collective call);
 
 /* Write which collective call a member, which this rank waits for, makes instead: "; rank 1 is in tern_finalize".
  * Writes "" if that is not known. */
