@@ -201,8 +201,8 @@ void tern_op_coll_warn(struct tern_station *station, uint32_t number, const char
 {
     const struct tern_team *team = station->team;
     uint64_t                tag = tag_special(number, TAG_GIVES_UP);
-    struct tern_coll_temp  *temp = aligned_alloc(64, 64 + WARNING);                 /* the messages may be queued */
-    const char             *text = strstr(why, ": ") ? strstr(why, ": ") + 2 : why; /* without the name of the call */
+    struct tern_coll_temp  *temp = aligned_alloc(64, 64 + (WARNING + 63) / 64 * 64); /* the messages may be queued */
+    const char             *text = strstr(why, ": ") ? strstr(why, ": ") + 2 : why;  /* without the name of the call */
     size_t                  len = strnlen(text, WARNING);
 
     if (!temp || len > (size_t)tern_opt.msg_eager) /* receivers read it at once, so that it must come with its data */
