@@ -75,7 +75,8 @@ typedef void (*tern_reduce_fn)(const void *in, void *inout, size_t count, void *
  *   TERN_USER                            fn on elements of elem bytes; type is ignored
  *
  * Sums and products of integers wrap around. min and max keep the value of the lower rank if the two compare equal or
- * one is a NaN. */
+ * one is a NaN. If only one rank contributes, its elements are the result, unchanged: for TERN_LAND not reduced to 0 or
+ * 1, and for TERN_ABSMIN with their signs. */
 typedef struct tern_reduce_args {
     uint32_t       size;  /* sizeof(tern_reduce_args), so that later versions can add fields */
     tern_type      type;  /* type of the elements */
