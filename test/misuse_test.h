@@ -85,6 +85,7 @@ static const size_t misuse_lengths[64] = { [0 ... 63] = 8 };
 #define MISUSE_COLLS(X, context)                                                                                \
     X(tern_sync, (context))                                                                                     \
     X(tern_sync_with, (context, MISUSE_OPTS))                                                                   \
+    X(tern_barrier_with, (context, MISUSE_OPTS))                                                                \
     X(tern_broadcast, (context, 0, misuse_words, 8))                                                            \
     X(tern_broadcast_with, (context, 0, misuse_words, 8, MISUSE_OPTS))                                          \
     X(tern_reduce, (context, 0, misuse_words, misuse_words, 1, MISUSE_SUM))                                     \

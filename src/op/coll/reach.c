@@ -58,10 +58,18 @@ bool tern_op_reach_try(const struct tern_station *station, int member, const str
     return part->path->instant && !tern_link_loads(part) && part->mapped == 0;
 }
 
-/* Whether all members of the team have parts of the region. */
+/* Whether all members of the team have parts of the region that this rank can load from and store to. Then the others
+ * can do so with its own part: which links carry data is the same for all ranks of a node. */
 static bool is_common(const struct tern_station *station, const struct tern_region *region)
 {
-    return region->team == station->team || region->team->id == 0;
+    const struct tern_team *team = station->team;
+
+    if (region->team != team && region->team->id != 0)
+        return false;
+    for (int i = 0; i < team->size; i++)
+        if (!tern_link_loads(&region->part[tern_core_team_world(team, i)]))
+            return false;
+    return true;
 }
 
 struct tern_coll_place tern_op_reach_place(const struct tern_station *station, const void *array, size_t bytes)
