@@ -337,7 +337,7 @@ int main(void)
     else if (sscanf(wish, "%llu/%llu", &part, &parts) == 2 && part < parts)
         product(part, parts, seed);
     else
-        CHECK(!"COLL_PRODUCT is PART/PARTS");
+        job_fail(__FILE__, __LINE__, "COLL_PRODUCT", "is not PART/PARTS, such as 0/1");
     close_stages();
     close_memory();
     OK(tern_finalize());
