@@ -185,8 +185,8 @@ tern_status tern_allgather(tern_ctx *ctx, const void *src, size_t len, void *all
     if (len > 0 && (!src || !all))
         return tern_base_fail(TERN_ERR_ARG, "tern_allgather: %s is NULL, but len is %zu", src ? "all" : "src", len);
     if ((st = tern_api_multiply((size_t)ctx->team->size, len, "tern_allgather", &bytes)) < 0 ||
-        (st = tern_api_apart(all, bytes, src, len, (unsigned char *)all + (size_t)ctx->team->rank * len,
-                             "tern_allgather")) < 0)
+        (len > 0 && (st = tern_api_apart(all, bytes, src, len, (unsigned char *)all + (size_t)ctx->team->rank * len,
+                                         "tern_allgather")) < 0))
         return st;
     if ((st = tern_core_team_claim(ctx->team, ctx, "tern_allgather")) < 0)
         return st;
@@ -196,13 +196,10 @@ tern_status tern_allgather(tern_ctx *ctx, const void *src, size_t len, void *all
         st = tern_core_team_agree(ctx->team, len, tern_core_ctx_deadline(ctx), TERN_COLLECTIVE_ALLGATHER);
     tern_core_team_release(ctx->team);
     if (st == TERN_OK && len > MOST_GATHERED)
-        st = tern_api_equal(ctx,
-                            &(struct tern_coll_args){ .what = form.what,
-                                                      .call = TERN_COLL_ALLGATHER,
-                                                      .root = -1,
-                                                      .src = src,
-                                                      .dst = all,
-                                                      .len = len },
-                            &form);
+        st = tern_api_equal(
+            ctx,
+            &(struct tern_coll_args){
+                .what = form.what, .call = TERN_COLL_ALLGATHER, .root = -1, .src = src, .dst = all, .len = len },
+            &form);
     return st;
 }

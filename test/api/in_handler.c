@@ -149,7 +149,7 @@ static void with_context(tern_order order)
     OK(tern_on_idle(hook, NULL));
     OK(tern_wait_until(m.ctx, both_ran, NULL, TERN_FOREVER));
     OK(tern_on_idle_remove(hook, NULL));
-    SAME(m.calls, 2 * (54 + 22 + 9));
+    SAME(m.calls, 2 * (54 + 23 + 9));
     OK(tern_barrier(m.ctx));
     free_all();
 }

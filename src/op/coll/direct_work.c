@@ -61,7 +61,7 @@ static tern_status get(const struct tern_direct *d, int member, size_t at, unsig
     struct tern_coll_array array;
     tern_status            st = find(d, member, false, &array);
 
-    if (st < 0 || to == array.base + at)
+    if (st < 0 || (array.base && to == array.base + at))
         return st;
     return tern_op_reach_get(d->station, &array, at, to, bytes);
 }
@@ -71,7 +71,7 @@ static tern_status put(const struct tern_direct *d, int member, size_t at, const
     struct tern_coll_array array;
     tern_status            st = find(d, member, true, &array);
 
-    if (st < 0 || from == array.base + at)
+    if (st < 0 || (array.base && from == array.base + at))
         return st;
     return tern_op_reach_put(d->station, &array, at, from, bytes);
 }
