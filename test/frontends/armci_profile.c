@@ -42,8 +42,9 @@ static void check_names(void)
     MUST(S(NbPutValueInt) && S(NbPutValueLong) && S(NbPutValueFloat) && S(NbPutValueDouble) && S(GetValueInt));
     MUST(S(GetValueLong) && S(GetValueFloat) && S(GetValueDouble) && S(Rmw) && S(Create_mutexes));
     MUST(S(Destroy_mutexes) && S(Lock) && S(Unlock));
-    MUST(armci_notify == parmci_notify && armci_notify_wait == parmci_notify_wait);
-    MUST(armci_msg_group_barrier == parmci_msg_group_barrier);
+    MUST(is_same((function)armci_notify, (function)parmci_notify) &&
+         is_same((function)armci_notify_wait, (function)parmci_notify_wait));
+    MUST(is_same((function)armci_msg_group_barrier, (function)parmci_msg_group_barrier));
     MUST(ARMCI_Put != PARMCI_Put && armci_msg_barrier != parmci_msg_barrier); /* those of this program */
 }
 
