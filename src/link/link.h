@@ -137,7 +137,7 @@ extern const unsigned                    tern_links_count;
 #define TERN_LINKS_MAX 4
 
 /* The numbers of the links in what ranks exchange: net addresses (boot/boot.h) and memory handles (link/memory.h). */
-enum tern_link_number { TERN_LINK_SELF = 1, TERN_LINK_SHM, TERN_LINK_OFI };
+enum tern_link_number { TERN_LINK_SELF = 1, TERN_LINK_SHM, TERN_LINK_OFI, TERN_LINK_TCP };
 
 /* Store in table[i] the table through which the job uses link i of the registry: the link's own table, or that of a
  * chaos link in front of it if the option TERN_CHAOS is set. Returns TERN_OK, or the error of parsing the option. */

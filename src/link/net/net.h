@@ -363,10 +363,11 @@ tern_status tern_net_messages_open(struct net_link *net);
 bool        tern_net_msg_pending(struct tern_link *link, int peer, unsigned channel);
 
 /* msg_recv.c: the receiving side of messages. receive handles a message that the network has received; put_notify
- * handles the completion data of a put. The caller must hold the lock, except for close and drop, which run when no
- * other thread uses the link. */
+ * handles the completion data of a put, and notified the same after decoding. The caller must hold the lock, except for
+ * close and drop, which run when no other thread uses the link. */
 void    tern_net_receive(struct net_link *net, const void *bytes, size_t len);
 void    tern_net_rx_put_notify(struct net_link *net, uint64_t data);
+void    tern_net_rx_notified(struct net_link *net, const struct net_put_notify *written);
 void    tern_net_rx_close(struct net_link *net);
 void    tern_net_rx_drop(struct net_peer *peer);
 void    tern_net_rx_judge(struct net_link *net);     /* decide about the messages in msg.failed */
