@@ -26,6 +26,7 @@
 #define RETRY_NS 1000000ll      /* operations that wait for something are tried again after this time */
 #define RETRY_MS 1
 #define RECENTLY 300000ll /* ns: a program that uses the network polls more often than this */
+#define LINGER 50000ll    /* ns: while the program sleeps, the progress thread polls for so long before it sleeps, too */
 
 /* ---- reading ---- */
 
@@ -78,8 +79,11 @@ static unsigned read_all(struct tcp_link *tcp)
 {
     unsigned count = 0;
 
-    TERN_LIST_EACH(struct tcp_conn, conn, &tcp->conns, node)
+    TERN_LIST_EACH(struct tcp_conn, conn, &tcp->conns, node) {
         count += conn->state == TCP_UP ? tern_tcp_receive(tcp, conn) : 0;
+        if (conn->state == TCP_UP && conn->blocked)
+            tern_tcp_flush(tcp, conn);
+    }
     return count;
 }
 
@@ -96,7 +100,8 @@ unsigned tern_tcp_drain(struct net_link *net)
     struct tcp_link  *tcp = tern_tcp(net);
     struct tern_list *node;
     unsigned          count;
-    bool              few = tcp->ups > 0 && tcp->ups <= FEW && tcp->blocked == 0;
+    uint64_t          before = tcp->bytes_sent;
+    bool              few = tcp->ups > 0 && tcp->ups <= FEW;
 
     if (tcp->draining)
         return 0;
@@ -115,7 +120,7 @@ unsigned tern_tcp_drain(struct net_link *net)
         tern_net_rx_judge(net);
     while ((node = tern_base_list_pop(&tcp->closed)))
         tern_tcp_conn_free(TERN_LIST_ITEM(node, struct tcp_conn, node));
-    return count;
+    return count + (tcp->bytes_sent != before);
 }
 
 void tern_tcp_poll(struct net_link *net)
@@ -159,6 +164,17 @@ static bool is_program_active(struct tcp_link *tcp)
     return recent && !has_sleepers(tcp);
 }
 
+/* Returns true if the thread is to poll again: it has found something a short time ago, and the core of the program's
+ * thread, which sleeps, is free. A request that follows then needs no wake-up. */
+static bool lingers(struct tcp_link *tcp)
+{
+    struct tcp_progress_thread *thread = &tcp->progress_thread;
+    const struct tern_segment  *segment = tcp->net.boot->segment;
+
+    return has_sleepers(tcp) && (int)segment->cores >= tcp->net.boot->locals &&
+           tern_base_now() - thread->worked < LINGER;
+}
+
 static int64_t progress_poll(struct tern_helper_poller *poller, bool again)
 {
     struct tcp_progress_thread *thread = TERN_LIST_ITEM(poller, struct tcp_progress_thread, poller);
@@ -170,13 +186,15 @@ static int64_t progress_poll(struct tern_helper_poller *poller, bool again)
     if (is_program_active(tcp))
         return TERN_HELPER_NAP;
     if (pthread_mutex_trylock(&tcp->net.lock) != 0)
-        return RETRY_NS;
-    if (tern_tcp_drain(&tcp->net) > 0)
+        return TERN_HELPER_NAP; /* a thread of the program is in the link */
+    if (tern_tcp_drain(&tcp->net) > 0) {
+        thread->worked = tern_base_now();
         ns = 0;
-    else if (!tern_base_list_empty(&tcp->net.retry))
+    } else if (!tern_base_list_empty(&tcp->net.retry)) {
         ns = RETRY_NS;
+    }
     pthread_mutex_unlock(&tcp->net.lock);
-    return ns;
+    return lingers(tcp) ? 0 : ns;
 }
 
 /* Sleep until a socket is ready. */

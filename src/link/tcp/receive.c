@@ -15,7 +15,7 @@
 #include "base/sanitize.h"
 #include "link/tcp/tcp.h"
 
-#define ROUNDS 16          /* system calls for one connection in one poll */
+#define ROUNDS 4           /* system calls for one connection in one poll */
 #define HEADS 256u         /* bytes that are read in advance after much data */
 #define MUCH 4096u         /* data that make the next read short */
 #define DROP (1u << 20)    /* bytes that are dropped with one system call */
@@ -74,7 +74,7 @@ static void end_write(struct tcp_link *tcp, struct tcp_conn *conn)
                                                                   .region = notice->region,
                                                                   .bytes = notice->bytes });
     } else {
-        tern_net_ring(&tcp->net); /* a thread of the program may wait for the value */
+        tern_boot_written(&tcp->net.boot->segment->slot[tcp->net.rank]); /* a thread may wait for the value */
     }
     tern_tcp_push(tcp, conn);
 }

@@ -202,7 +202,10 @@ static int wr_post(struct net_link *net, struct net_ctx *ctx)
     rc = op->xfer.get ? queue_read(wr, &remote, local) : post_put(tcp, wr, &remote, local);
     if (rc == 0) {
         op->net.started += remote.len;
-        push(tcp, ctx->peer);
+        if (op->xfer.get)
+            tern_tcp_push(tcp, tern_tcp_conn(ctx->peer));
+        else
+            tern_tcp_push_put(tcp, tern_tcp_conn(ctx->peer));
     }
     return rc;
 }

@@ -91,6 +91,7 @@ struct tcp_conn {
     uint64_t           out_head, out_tail;
     struct tcp_segment segment[TCP_SEGMENTS];
     uint64_t           first, last; /* segments from first up to, not including, last */
+    size_t             queued;      /* bytes of all segments */
     struct tern_list   unacked;     /* tcp_wr whose WRITEs are in the queue or sent, by number */
     struct tern_list   unread;      /* tcp_wr whose READs are in the queue or sent, oldest first */
     uint64_t           writes_sent, writes_acked;
@@ -137,6 +138,7 @@ struct tcp_link {
     struct tern_list           conns, handshakes, closed, dirty;
     unsigned                   ups, strangers, blocked;
     uint32_t                   polls;
+    uint64_t                   bytes_sent;
     bool                       draining, warned;
     struct tern_list           sent; /* tcp_wr of messages that were sent, whose owners are not told yet */
     struct tcp_wr            **wr;   /* all work requests, by index */
@@ -190,11 +192,13 @@ void        tern_tcp_connections_close(struct tcp_link *tcp);
 
 /* send.c. queue appends a frame without data, or with data that are copied. Unless urgent, some space is left for
  * answers. refer appends bytes that stay where they are. Both return 0 or -EAGAIN, and have no effect then. push sends
- * what is in the queue now, or at the end of the poll that is running. flush sends it now. */
+ * what is in the queue now, or at the end of the poll that is running. push_put does so for a put: while the peer owes
+ * an acknowledgement, it waits for others to be sent with it, until the next poll. flush sends the queue now. */
 int  tern_tcp_queue(struct tcp_conn *conn, const void *head, size_t head_len, const void *data, size_t len, bool urgent);
 bool tern_tcp_has_space(const struct tcp_conn *conn, size_t bytes, unsigned segments);
 void tern_tcp_refer(struct tcp_conn *conn, const struct tcp_segment *segment);
 void tern_tcp_push(struct tcp_link *tcp, struct tcp_conn *conn);
+void tern_tcp_push_put(struct tcp_link *tcp, struct tcp_conn *conn);
 void tern_tcp_flush(struct tcp_link *tcp, struct tcp_conn *conn);
 /* The memory of these segments is about to vanish: copy what they refer to. wr: those of a work request; otherwise
  * replies from the memory. */
