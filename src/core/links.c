@@ -139,7 +139,7 @@ static tern_status unreachable(int rank)
     return tern_base_fail(
         TERN_ERR_BOOT,
         "rank %d is on node %u of the job and this rank on node %d, and no link of this library leads "
-        "there; run the job on one node, or use a library that was built with libfabric",
+        "there; run the job on one node",
         rank, tern_core_job_slot(rank)->node, tern_job.boot.node);
 }
 

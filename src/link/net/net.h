@@ -286,6 +286,9 @@ tern_status tern_net_open(struct net_link *net, const struct net_verbs *verbs, c
                           const struct tern_link_up *up);
 void        tern_net_close(struct net_link *net);
 tern_status tern_net_peer_gone(int rank); /* sets the error text and returns TERN_ERR_PEER */
+/* A rank has published no address for the link, yet. Returns TERN_AGAIN. TERN_ERR_LINK: it has published one for the
+ * other link, and will never publish one for this link. */
+tern_status tern_net_no_address(const struct net_link *net, int rank, uint16_t other, const char *other_name);
 
 /* net.c. tern_net_memory_make() allocates memory that is filled with 0, in whole pages, and registers it. access is
  * that of the verb reg. free does nothing if mr is filled with 0. */

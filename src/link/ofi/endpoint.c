@@ -267,7 +267,7 @@ tern_status tern_ofi_resolve(struct net_link *net, struct net_peer *peer)
     tern_status      st;
 
     if (!(address = tern_boot_net_address(ofi->net.boot, TERN_LINK_OFI, peer->rank, &len)))
-        return TERN_AGAIN;
+        return tern_net_no_address(net, peer->rank, TERN_LINK_TCP, "tcp");
     if (len <= sizeof(its))
         memcpy(&its, address, len);
     if ((st = address_check(ofi, &its, len, peer->rank)) < 0)

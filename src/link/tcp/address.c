@@ -246,7 +246,7 @@ tern_status tern_tcp_addresses(struct tcp_link *tcp, const struct net_peer *peer
     tern_status     st;
 
     if (!bytes)
-        return TERN_AGAIN;
+        return tern_net_no_address(&tcp->net, peer->rank, TERN_LINK_OFI, "ofi");
     memcpy(&its, bytes, len < sizeof(its) ? len : sizeof(its));
     if ((st = check(tcp, &its, len, peer->rank)) < 0)
         return st;

@@ -278,6 +278,8 @@ int64_t tern_tcp_may_sleep(struct tern_link *link, bool memory)
     tern_boot_bell_ring(&thread->bell, &thread->naps);
     pthread_mutex_lock(&tcp->net.lock);
     due = tern_net_due(&tcp->net);
+    if (due > RETRY_NS && !tern_base_list_empty(&tcp->net.retry))
+        due = RETRY_NS; /* no event may tell when the next attempt to connect is due */
     pthread_mutex_unlock(&tcp->net.lock);
     return due;
 }

@@ -229,6 +229,7 @@ static unsigned handle(struct tcp_link *tcp, struct tcp_conn *conn)
             conn->in_from += frame->data;
             conn->bulk = false;
             tern_net_receive(&tcp->net, at + frame->bytes, frame->data);
+            tern_net_ring(&tcp->net); /* also for credits, for which a thread may wait until all is flushed */
         } else if (frame->data == 0) {
             execute(tcp, conn, frame);
         } else if (begin(tcp, conn)) {
