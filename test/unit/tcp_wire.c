@@ -28,6 +28,7 @@ static enum tcp_decode_result read_exactly(const void *bytes, size_t len, struct
 }
 
 static const struct tcp_place  place = { .key = 0x1122334455667788ull, .offset = 4096 };
+static const struct tcp_after  after = { .region = 6, .len = 32, .request = "a small request" };
 static const struct tcp_notice notice = { .tag = 77, .region = 5, .bytes = 1u << 21 };
 
 /* A head of each kind, and the number of bytes of data behind it. */
@@ -40,6 +41,7 @@ static const struct {
     { { TCP_WRITE, 1, 3 }, 1 },
     { { TCP_WRITE, TCP_WIRE_DATA, 3 }, TCP_WIRE_DATA },
     { { TCP_WRITE_NOTIFY, 1u << 20, 4 }, 1u << 20 },
+    { { TCP_WRITE_RPC, 16384, 5 }, 16384 },
     { { TCP_READ, 8, 0 }, 0 },
     { { TCP_DATA, 8, 0 }, 8 },
     { { TCP_REFUSED_READ, 0, 0 }, 0 },
@@ -55,7 +57,8 @@ static void heads_come_back(void **state)
 
     (void)state;
     for (size_t i = 0; i < HEADS; i++) {
-        size_t len = tern_tcp_wire_encode(bytes, &heads[i].head, &place, &notice);
+        bool   rpc = heads[i].head.kind == TCP_WRITE_RPC;
+        size_t len = tern_tcp_wire_encode(bytes, &heads[i].head, &place, rpc ? (const void *)&after : &notice);
 
         for (size_t less = 0; less < len; less++)
             assert_int_equal(read_exactly(bytes, less, &out), TCP_INCOMPLETE);
@@ -67,6 +70,8 @@ static void heads_come_back(void **state)
             assert_memory_equal(&out.place, &place, sizeof(place));
         if (heads[i].head.kind == TCP_WRITE_NOTIFY)
             assert_memory_equal(&out.notice, &notice, sizeof(notice));
+        if (rpc)
+            assert_memory_equal(&out.after, &after, sizeof(after));
     }
 }
 
@@ -121,12 +126,32 @@ static void bad_notices_are_refused(void **state)
     }
 }
 
+static void bad_rpcs_are_refused(void **state)
+{
+    static const struct tcp_after bad[] = {
+        { .region = 6, .len = 0 },
+        { .region = 6, .len = TERN_LINK_AFTER + 1 },
+        { .region = 6, .len = 8, .zero = 1 },
+    };
+    const struct tcp_head head = { TCP_WRITE_RPC, 64, 0 };
+    unsigned char         bytes[TCP_WIRE_LONGEST];
+    struct tcp_decoded    out;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        size_t len = tern_tcp_wire_encode(bytes, &head, &place, &bad[i]);
+
+        assert_int_equal(read_exactly(bytes, len, &out), TCP_INVALID);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(heads_come_back),
         cmocka_unit_test(bad_heads_are_refused),
         cmocka_unit_test(bad_notices_are_refused),
+        cmocka_unit_test(bad_rpcs_are_refused),
     };
 
     return cmocka_run_group_tests_name("frames of the link tcp", tests, NULL, NULL);

@@ -3,8 +3,8 @@
  * A rank publishes its port and the addresses of its machine, those by which other machines are most likely to reach it
  * first. In a job on one node the port is open for connections from the same machine only.
  *
- * Loopback addresses, and addresses that this machine has itself, lead to a process on this machine. A peer is reached by
- * them only if it has the same network interfaces, which the identity of the network tells (boot/node.h).
+ * Loopback addresses, and addresses that this machine has itself, lead to a process on this machine. A peer is reached
+ * by them only if it has the same network interfaces, which the identity of the network tells (boot/node.h).
  */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -26,7 +26,7 @@ struct address {
     uint32_t notify_cells; /* cells of a notification queue */
     uint32_t port, count;
     uint32_t zero;
-    uint64_t network;                   /* identity of the network interfaces; 0: unknown */
+    uint64_t network;                    /* identity of the network interfaces; 0: unknown */
     uint8_t  address[TCP_ADDRESSES][16]; /* IPv6; an IPv4 address is mapped to IPv6 */
 };
 _Static_assert(sizeof(struct address) == 40 + 16 * TCP_ADDRESSES, "an address record has no padding");
@@ -146,8 +146,8 @@ static void add_interfaces(struct address *mine, const struct ifaddrs *list)
         for (const struct ifaddrs *entry = list; entry; entry = entry->ifa_next) {
             struct tern_handshake hs;
 
-            if (!entry->ifa_addr || !(entry->ifa_flags & IFF_UP) ||
-                !tern_boot_handshake_place(&hs, entry->ifa_addr) || is_link_local(hs.address) ||
+            if (!entry->ifa_addr || !(entry->ifa_flags & IFF_UP) || !tern_boot_handshake_place(&hs, entry->ifa_addr) ||
+                is_link_local(hs.address) ||
                 (*tern_opt.tcp_interface && strcmp(entry->ifa_name, tern_opt.tcp_interface) != 0))
                 continue;
             if (order == (is_loopback(hs.address) ? LOOPBACK : is_four(hs.address) ? FOUR : SIX))
@@ -198,8 +198,7 @@ static bool is_own(const uint8_t address[16], const struct ifaddrs *list)
     struct tern_handshake own;
 
     for (; list; list = list->ifa_next)
-        if (list->ifa_addr && tern_boot_handshake_place(&own, list->ifa_addr) &&
-            memcmp(own.address, address, 16) == 0)
+        if (list->ifa_addr && tern_boot_handshake_place(&own, list->ifa_addr) && memcmp(own.address, address, 16) == 0)
             return true;
     return false;
 }
@@ -259,9 +258,10 @@ tern_status tern_tcp_addresses(struct tcp_link *tcp, const struct net_peer *peer
     if (list)
         freeifaddrs(list);
     if (route->names == 0)
-        return tern_base_fail(TERN_ERR_LINK,
-                              "rank %d is on another machine or in another network namespace, and all addresses that it "
-                              "published are those of this machine; the nodes of a job need TCP between them",
-                              peer->rank);
+        return tern_base_fail(
+            TERN_ERR_LINK,
+            "rank %d is on another machine or in another network namespace, and all addresses that it "
+            "published are those of this machine; the nodes of a job need TCP between them",
+            peer->rank);
     return TERN_OK;
 }

@@ -22,12 +22,12 @@
 #include "link/tcp/tcp.h"
 
 #define MS 1000000ll
-#define SILENCE_S 20       /* a connection is lost when the peer's machine does not answer for this long */
-#define FIRST_TRY_MS 2000  /* time for an address; four times as long in each pass over the addresses */
-#define PAUSE_MS 20        /* after an attempt that the peer has closed */
-#define PASSES 4           /* over the addresses of a peer that cannot be reached */
-#define STRANGERS 256u     /* connections whose peers are not known yet, beside those of the ranks */
-#define ACCEPTS 64         /* connections that one poll accepts */
+#define SILENCE_S 20      /* a connection is lost when the peer's machine does not answer for this long */
+#define FIRST_TRY_MS 2000 /* time for an address; four times as long in each pass over the addresses */
+#define PAUSE_MS 20       /* after an attempt that the peer has closed */
+#define PASSES 4          /* over the addresses of a peer that cannot be reached */
+#define STRANGERS 256u    /* connections whose peers are not known yet, beside those of the ranks */
+#define ACCEPTS 64        /* connections that one poll accepts */
 
 /* ---- sockets ---- */
 
@@ -189,8 +189,8 @@ static bool welcome(const struct tcp_link *tcp, struct tcp_conn *conn)
 static void shake_accepted(struct tcp_link *tcp, struct tcp_conn *conn)
 {
     bool                       hello = conn->state == TCP_LISTENS;
-    enum tern_handshake_result result =
-        tern_boot_handshake_receive(&conn->greet, hello ? TERN_HANDSHAKE_IS_HELLO : TERN_HANDSHAKE_IS_CONFIRM, conn->fd);
+    enum tern_handshake_result result = tern_boot_handshake_receive(
+        &conn->greet, hello ? TERN_HANDSHAKE_IS_HELLO : TERN_HANDSHAKE_IS_CONFIRM, conn->fd);
 
     if (result == TERN_HANDSHAKE_PENDING ||
         (result == TERN_HANDSHAKE_VALID && (hello ? welcome(tcp, conn) : adopt(tcp, conn))))
@@ -330,8 +330,8 @@ static void attempt(struct tcp_link *tcp, struct net_peer *peer, struct tcp_rout
         attempt_failed(tcp, route, error, false);
         return;
     }
-    route->until = route->names == 1 && route->pass > 0 ? NET_NEVER
-                                                         : tern_base_now() + (FIRST_TRY_MS * MS << 2 * route->pass);
+    route->until =
+        route->names == 1 && route->pass > 0 ? NET_NEVER : tern_base_now() + (FIRST_TRY_MS * MS << 2 * route->pass);
     if (!(route->attempt = conn_make(tcp, fd, TCP_CONNECTS, EPOLLOUT)) ||
         !tern_boot_handshake_place(&route->attempt->greet, (struct sockaddr *)(void *)name) ||
         tern_base_random(route->attempt->greet.node_random, TERN_HANDSHAKE_RANDOM) != TERN_OK) {

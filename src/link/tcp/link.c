@@ -43,12 +43,13 @@ static void raise_limit(const struct tcp_link *tcp)
     limit.rlim_cur = wanted < limit.rlim_max ? wanted : limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
     if (limit.rlim_cur < wanted && tcp->net.boot->local == 0)
-        tern_base_log(TERN_LOG_WARN,
-                      "link tcp: a rank may have %llu open files and needs up to %llu, one for each of the %d ranks that "
-                      "it communicates with and %d others; raise the hard limit (ulimit -Hn) on node %d, or LimitNOFILE "
-                      "of the scheduler's daemon there",
-                      (unsigned long long)limit.rlim_cur, (unsigned long long)wanted, tcp->net.ranks, FILES_BESIDE,
-                      tcp->net.boot->node);
+        tern_base_log(
+            TERN_LOG_WARN,
+            "link tcp: a rank may have %llu open files and needs up to %llu, one for each of the %d ranks that "
+            "it communicates with and %d others; raise the hard limit (ulimit -Hn) on node %d, or LimitNOFILE "
+            "of the scheduler's daemon there",
+            (unsigned long long)limit.rlim_cur, (unsigned long long)wanted, tcp->net.ranks, FILES_BESIDE,
+            tcp->net.boot->node);
 }
 
 static void init(struct tcp_link *tcp)

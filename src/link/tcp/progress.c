@@ -26,7 +26,7 @@
 #define RETRY_NS 1000000ll      /* operations that wait for something are tried again after this time */
 #define RETRY_MS 1
 #define RECENTLY 300000ll /* ns: a program that uses the network polls more often than this */
-#define LINGER 50000ll    /* ns: while the program sleeps, the progress thread polls for so long before it sleeps, too */
+#define LINGER 50000ll /* ns: while the program sleeps, the progress thread polls for so long before it sleeps, too */
 
 /* ---- reading ---- */
 

@@ -15,10 +15,10 @@
 #include "base/sanitize.h"
 #include "link/tcp/tcp.h"
 
-#define ROUNDS 4           /* system calls for one connection in one poll */
-#define HEADS 256u         /* bytes that are read in advance after much data */
-#define MUCH 4096u         /* data that make the next read short */
-#define DROP (1u << 20)    /* bytes that are dropped with one system call */
+#define ROUNDS 4        /* system calls for one connection in one poll */
+#define HEADS 256u      /* bytes that are read in advance after much data */
+#define MUCH 4096u      /* data that make the next read short */
+#define DROP (1u << 20) /* bytes that are dropped with one system call */
 
 /* ---- frames ---- */
 
@@ -54,11 +54,23 @@ static bool begin_data(struct tcp_link *tcp, struct tcp_conn *conn)
     return true;
 }
 
+/* Serve the RPC behind the data of a WRITE. Returns false if it is refused. */
+static bool serve_after(struct tcp_link *tcp, const struct tcp_after *after)
+{
+    const struct tern_link_exposed *entry = tern_link_exposed_find(&tcp->net.exposed, after->region);
+    unsigned char                   response[TERN_LINK_SMALL];
+    size_t                          len = 0;
+
+    return entry && tcp->net.up->serve(&entry->mem, after->request, after->len, response, 0, &len) == TERN_OK;
+}
+
 static void end_write(struct tcp_link *tcp, struct tcp_conn *conn)
 {
-    const struct tcp_body *body = &conn->body;
+    struct tcp_body       *body = &conn->body;
     struct tcp_head        refused = { .kind = TCP_REFUSED_WRITE, .number = body->frame.head.number };
 
+    if (body->frame.head.kind == TCP_WRITE_RPC && !body->refused)
+        body->refused = !serve_after(tcp, &body->frame.after);
     tern_base_order_before_peers();
     conn->writes_done++;
     if (body->refused) {

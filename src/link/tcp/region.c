@@ -1,7 +1,7 @@
 /* region.c: the memory that peers may access: parts of regions, and buffers of link/net.
  *
- * Each has an entry in a table. Its key contains the index in the table; the rest is random and cannot be guessed. Peers
- * address the memory by key and offset. The program's own buffers need no registration.
+ * Each has an entry in a table. Its key contains the index in the table; the rest is random and cannot be guessed.
+ * Peers address the memory by key and offset. The program's own buffers need no registration.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -69,10 +69,8 @@ tern_status tern_tcp_register(struct net_link *net, const void *addr, size_t len
     entry->tcp = tcp;
     mr->handle = entry;
     mr->key = key | entry->index;
-    tcp->mem[entry->index] = (struct tcp_mem){ .key = mr->key,
-                                               .base = (unsigned char *)(uintptr_t)addr,
-                                               .size = len,
-                                               .access = access };
+    tcp->mem[entry->index] =
+        (struct tcp_mem){ .key = mr->key, .base = (unsigned char *)(uintptr_t)addr, .size = len, .access = access };
     return TERN_OK;
 }
 

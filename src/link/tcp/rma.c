@@ -104,18 +104,16 @@ static void wr_end(struct tcp_link *tcp, struct tcp_wr *wr)
 
 /* ---- frames ---- */
 
-/* Queue a WRITE. *copied returns whether the caller may overwrite the data; otherwise wr->unsent is set, and
- * tern_tcp_wr_sent() is called when they are sent. last: the work request has no other WRITE. */
-static int queue_write(struct tcp_link *tcp, struct tcp_wr *wr, const struct net_remote *to, const void *data,
-                       const struct tcp_notice *notice, bool last)
+/* Queue a WRITE of the given kind. If the data are not copied, wr->unsent is set, and tern_tcp_wr_sent() is called when
+ * they are sent. more is the notice or the RPC of the kind. last: the work request has no other WRITE. */
+static int queue_write(struct tcp_wr *wr, const struct net_remote *to, const void *data, enum tcp_kind kind,
+                       const void *more, bool last)
 {
     struct tcp_conn *conn = tern_tcp_conn(wr->ctx.peer);
-    struct tcp_head  head = { .kind = notice ? TCP_WRITE_NOTIFY : TCP_WRITE,
-                              .len = (uint32_t)to->len,
-                              .number = wr->index };
+    struct tcp_head  head = { .kind = kind, .len = (uint32_t)to->len, .number = wr->index };
     struct tcp_place place = { .key = to->key, .offset = to->addr };
     unsigned char    bytes[TCP_WIRE_LONGEST];
-    size_t           len = tern_tcp_wire_encode(bytes, &head, &place, notice);
+    size_t           len = tern_tcp_wire_encode(bytes, &head, &place, more);
     bool             copied = to->len <= TCP_COPIED;
 
     if (!conn)
@@ -129,7 +127,6 @@ static int queue_write(struct tcp_link *tcp, struct tcp_wr *wr, const struct net
     wr->number = ++conn->writes_sent;
     if (last)
         tern_base_list_append(&conn->unacked, &wr->node);
-    (void)tcp;
     return 0;
 }
 
@@ -169,7 +166,7 @@ static bool has_more(const struct tern_link_op *op)
     return op && op->net.started < op->xfer.len && op->net.error == 0 && !op->net.cancelled;
 }
 
-static int post_put(struct tcp_link *tcp, struct tcp_wr *wr, const struct net_remote *remote, unsigned char *local)
+static int post_put(struct tcp_wr *wr, const struct net_remote *remote, unsigned char *local)
 {
     const struct tern_link_op *op = wr->op;
     bool                       last = op->net.started + remote->len == op->xfer.len;
@@ -177,7 +174,14 @@ static int post_put(struct tcp_link *tcp, struct tcp_wr *wr, const struct net_re
                                           .region = tern_link_region_of(op->xfer.part->rank, op->xfer.part->scope),
                                           .bytes = op->xfer.len };
 
-    return queue_write(tcp, wr, remote, local, last && op->xfer.notify ? &notice : NULL, last);
+    struct tcp_after           after = { .region = 0 };
+
+    if (last && op->xfer.after) {
+        after = (struct tcp_after){ .region = op->xfer.after->region, .len = op->xfer.after->len };
+        memcpy(after.request, op->xfer.after->request, sizeof(after.request));
+        return queue_write(wr, remote, local, TCP_WRITE_RPC, &after, last);
+    }
+    return queue_write(wr, remote, local, last && op->xfer.notify ? TCP_WRITE_NOTIFY : TCP_WRITE, &notice, last);
 }
 
 /* Post the next piece of the transfer. */
@@ -199,7 +203,7 @@ static int wr_post(struct net_link *net, struct net_ctx *ctx)
                                   .len = op->xfer.len - op->net.started };
     remote.len = remote.len < tcp->chunk ? remote.len : tcp->chunk;
     local = (unsigned char *)op->xfer.local + op->net.started;
-    rc = op->xfer.get ? queue_read(wr, &remote, local) : post_put(tcp, wr, &remote, local);
+    rc = op->xfer.get ? queue_read(wr, &remote, local) : post_put(wr, &remote, local);
     if (rc == 0) {
         op->net.started += remote.len;
         if (op->xfer.get)
@@ -332,8 +336,8 @@ static tern_status tcp_start(struct tern_lane *lane, const struct tern_xfer *xfe
     return st;
 }
 
-/* Frames are executed in their order. A get of much data is answered from the memory as it is when the data are sent, so
- * that a put behind it must wait. */
+/* Frames are executed in their order. A get of much data is answered from the memory as it is when the data are sent,
+ * so that a put behind it must wait. */
 static bool is_behind(const struct tern_link_op *op, const struct tern_xfer *xfer)
 {
     return !op->link_data && op->net.started == op->xfer.len &&
@@ -361,6 +365,7 @@ static bool tcp_can_notify(struct tern_lane *lane, struct tern_xfer *xfer)
 const struct tern_link_path tern_tcp_path = { .name = "tcp",
                                               .self_progress = true,
                                               .rpc = true,
+                                              .after = true,
                                               .prefers_packing = true,
                                               .start = tcp_start,
                                               .keeps_order = tcp_keeps_order,
@@ -423,7 +428,7 @@ static int verb_rma(struct net_link *net, struct net_ctx *ctx, bool get, void *l
         return -EMSGSIZE;
     if (!(wr = wr_take(tcp, ctx->peer, NULL, NULL)))
         return -EAGAIN;
-    rc = get ? queue_read(wr, remote, local) : queue_write(tcp, wr, remote, local, NULL, true);
+    rc = get ? queue_read(wr, remote, local) : queue_write(wr, remote, local, TCP_WRITE, NULL, true);
     if (rc == 0) {
         wr->owner = ctx;
         push(tcp, ctx->peer);

@@ -1,8 +1,8 @@
 /* send.c: the queue of outgoing bytes of a connection.
  *
- * The queue is a sequence of segments. Heads of frames, messages and the data of small transfers are copied into a ring;
- * neighbouring copies are one segment. The data of large transfers stay where they are. One system call sends as many
- * segments as possible.
+ * The queue is a sequence of segments. Heads of frames, messages and the data of small transfers are copied into a
+ * ring; neighbouring copies are one segment. The data of large transfers stay where they are. One system call sends as
+ * many segments as possible.
  *
  * A frame that a thread of the program queues is sent at once. Frames that are queued while the sockets are polled are
  * sent together at the end of the poll, so that several acknowledgements and responses need one system call.
@@ -15,11 +15,11 @@
 
 #include "link/tcp/tcp.h"
 
-#define VECTOR 64          /* segments that are sent with one system call */
-#define SOON (64u << 10)   /* missing bytes of a WRITE for which an ACK waits */
-#define MANY 4u            /* WRITEs that are acknowledged at once */
+#define VECTOR 64             /* segments that are sent with one system call */
+#define SOON (64u << 10)      /* missing bytes of a WRITE for which an ACK waits */
+#define MANY 4u               /* WRITEs that are acknowledged at once */
 #define TOGETHER (256u << 10) /* bytes that are sent although a previous put is not acknowledged */
-#define BUDGET (1u << 20)  /* bytes after which a flush leaves the rest to the next poll */
+#define BUDGET (1u << 20)     /* bytes after which a flush leaves the rest to the next poll */
 
 static struct tcp_segment *segment_at(struct tcp_conn *conn, uint64_t number)
 {
@@ -28,7 +28,8 @@ static struct tcp_segment *segment_at(struct tcp_conn *conn, uint64_t number)
 
 bool tern_tcp_has_space(const struct tcp_conn *conn, size_t bytes, unsigned segments)
 {
-    return TCP_OUT - (conn->out_tail - conn->out_head) >= bytes && TCP_SEGMENTS - (conn->last - conn->first) >= segments;
+    return TCP_OUT - (conn->out_tail - conn->out_head) >= bytes &&
+           TCP_SEGMENTS - (conn->last - conn->first) >= segments;
 }
 
 void tern_tcp_refer(struct tcp_conn *conn, const struct tcp_segment *segment)
@@ -66,8 +67,8 @@ int tern_tcp_queue(struct tcp_conn *conn, const void *head, size_t head_len, con
     return 0;
 }
 
-/* Queue an ACK, unless the peer knows how many of its WRITEs are executed. If a short rest of the next WRITE is about to
- * arrive, one ACK serves for both. */
+/* Queue an ACK, unless the peer knows how many of its WRITEs are executed. If a short rest of the next WRITE is about
+ * to arrive, one ACK serves for both. */
 static void queue_ack(struct tcp_conn *conn)
 {
     struct tcp_head head = { .kind = TCP_ACK, .number = conn->writes_done };

@@ -21,13 +21,13 @@
 #include "link/net/net.h"
 #include "link/tcp/wire.h"
 
-#define TCP_ADDRESSES 8       /* addresses of one machine */
-#define TCP_SEGMENTS 256u     /* parts of the queue of outgoing bytes; a power of two */
-#define TCP_OUT (64u << 10)   /* bytes of the queue that are copies; a power of two */
-#define TCP_IN (32u << 10)    /* bytes that are received together, at most */
-#define TCP_COPIED 4096u      /* transfers up to this many bytes are copied when they are sent */
-#define TCP_READS 64u         /* READs of one connection that are not answered */
-#define TCP_SPARE_OUT 8192u   /* bytes of TCP_OUT for the frames that answer others */
+#define TCP_ADDRESSES 8         /* addresses of one machine */
+#define TCP_SEGMENTS 256u       /* parts of the queue of outgoing bytes; a power of two */
+#define TCP_OUT (64u << 10)     /* bytes of the queue that are copies; a power of two */
+#define TCP_IN (32u << 10)      /* bytes that are received together, at most */
+#define TCP_COPIED 4096u        /* transfers up to this many bytes are copied when they are sent */
+#define TCP_READS 64u           /* READs of one connection that are not answered */
+#define TCP_SPARE_OUT 8192u     /* bytes of TCP_OUT for the frames that answer others */
 #define TCP_SPARE_SEGMENTS 160u /* the same for segments: two for each READ, and some more */
 
 struct tcp_link;
@@ -59,12 +59,12 @@ struct tcp_segment {
 };
 
 enum tcp_state {
-    TCP_CONNECTS,   /* the kernel connects */
-    TCP_GREETS,     /* HELLO was sent, WELCOME is expected */
-    TCP_CONFIRMS,   /* CONFIRM was sent, ACCEPTED is expected */
-    TCP_LISTENS,    /* accepted, HELLO is expected */
-    TCP_WELCOMES,   /* WELCOME was sent, CONFIRM is expected */
-    TCP_UP,         /* carries frames */
+    TCP_CONNECTS, /* the kernel connects */
+    TCP_GREETS,   /* HELLO was sent, WELCOME is expected */
+    TCP_CONFIRMS, /* CONFIRM was sent, ACCEPTED is expected */
+    TCP_LISTENS,  /* accepted, HELLO is expected */
+    TCP_WELCOMES, /* WELCOME was sent, CONFIRM is expected */
+    TCP_UP,       /* carries frames */
     TCP_CLOSED
 };
 
@@ -194,7 +194,7 @@ void        tern_tcp_connections_close(struct tcp_link *tcp);
  * answers. refer appends bytes that stay where they are. Both return 0 or -EAGAIN, and have no effect then. push sends
  * what is in the queue now, or at the end of the poll that is running. push_put does so for a put: while the peer owes
  * an acknowledgement, it waits for others to be sent with it, until the next poll. flush sends the queue now. */
-int  tern_tcp_queue(struct tcp_conn *conn, const void *head, size_t head_len, const void *data, size_t len, bool urgent);
+int tern_tcp_queue(struct tcp_conn *conn, const void *head, size_t head_len, const void *data, size_t len, bool urgent);
 bool tern_tcp_has_space(const struct tcp_conn *conn, size_t bytes, unsigned segments);
 void tern_tcp_refer(struct tcp_conn *conn, const struct tcp_segment *segment);
 void tern_tcp_push(struct tcp_link *tcp, struct tcp_conn *conn);
