@@ -121,6 +121,11 @@ static tern_status link_open(unsigned i)
     }
     if ((st = tables[i]->open(&tern_job.boot, tern_job.up, &tern_job.link[tern_job.links])) < 0)
         return st;
+    if (st == TERN_AGAIN) {
+        tern_base_log(TERN_LOG_INFO, "link %s is not opened: link %s serves the ranks better", tables[i]->name,
+                      tables[tern_links_count - 1]->name);
+        return TERN_OK;
+    }
     tern_job.ops[tern_job.links++] = tables[i];
     tern_core_message_polls_links |= tables[i]->msg->polled;
     served = carries ? serve_reached() : 0;

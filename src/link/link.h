@@ -95,6 +95,7 @@ struct tern_link_ops {
     const struct tern_inject_ops *inject; /* NULL: no part has inline_notify */
     const struct tern_group_ops  *group;
 
+    /* TERN_AGAIN: a link behind this one in the registry serves the ranks better. */
     tern_status (*open)(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out);
     void (*close)(struct tern_link *link);
     bool (*reaches)(const struct tern_link *link, int peer);
