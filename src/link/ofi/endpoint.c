@@ -197,7 +197,7 @@ static void tell_chosen(const struct ofi_link *ofi)
  * sockets. Whoever names the link, the provider or the domain gets it. */
 static bool leaves_to_tcp(const struct ofi_link *ofi, tern_status chosen)
 {
-    if (*tern_opt.links || *tern_opt.ofi_provider || *tern_opt.ofi_domain)
+    if (ofi->net.boot->nodes == 1 || *tern_opt.links || *tern_opt.ofi_provider || *tern_opt.ofi_domain)
         return false;
     if (chosen < 0)
         tern_base_log(TERN_LOG_INFO, "link ofi: %s", tern_base_detail());

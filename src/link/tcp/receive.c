@@ -66,8 +66,8 @@ static bool serve_after(struct tcp_link *tcp, const struct tcp_after *after)
 
 static void end_write(struct tcp_link *tcp, struct tcp_conn *conn)
 {
-    struct tcp_body       *body = &conn->body;
-    struct tcp_head        refused = { .kind = TCP_REFUSED_WRITE, .number = body->frame.head.number };
+    struct tcp_body *body = &conn->body;
+    struct tcp_head  refused = { .kind = TCP_REFUSED_WRITE, .number = body->frame.head.number };
 
     if (body->frame.head.kind == TCP_WRITE_RPC && !body->refused)
         body->refused = !serve_after(tcp, &body->frame.after);

@@ -174,7 +174,7 @@ static int post_put(struct tcp_wr *wr, const struct net_remote *remote, unsigned
                                           .region = tern_link_region_of(op->xfer.part->rank, op->xfer.part->scope),
                                           .bytes = op->xfer.len };
 
-    struct tcp_after           after = { .region = 0 };
+    struct tcp_after after = { .region = 0 };
 
     if (last && op->xfer.after) {
         after = (struct tcp_after){ .region = op->xfer.after->region, .len = op->xfer.after->len };

@@ -134,7 +134,7 @@ void tern_tcp_flush(struct tcp_link *tcp, struct tcp_conn *conn)
     ssize_t sent = 0;
     size_t  total = 0;
 
-    if (conn->flushing || conn->state != TCP_UP)
+    if (conn->flushing || conn->mute || conn->state != TCP_UP)
         return;
     conn->flushing = true;
     tern_base_list_remove(&conn->dirty);
@@ -152,9 +152,10 @@ void tern_tcp_flush(struct tcp_link *tcp, struct tcp_conn *conn)
         conn->out_head = conn->out_tail = 0; /* stay in the memory that is in the cache */
     if (sent >= 0 || errno == EAGAIN || errno == EINTR)
         set_blocked(tcp, conn, conn->first < conn->last);
+    else if (errno == EFAULT)
+        tern_tcp_lose(tcp, conn, EIO, "memory that is being sent was unmapped");
     else
-        tern_tcp_lose(tcp, conn, errno == EFAULT ? EIO : errno,
-                      errno == EFAULT ? "memory that is being sent was unmapped" : NULL);
+        conn->mute = true;
 }
 
 static void push_later(struct tcp_link *tcp, struct tcp_conn *conn)

@@ -84,7 +84,8 @@ struct tcp_conn {
     int                   fd;
     enum tcp_state        state;
     bool                  blocked, flushing; /* the kernel accepts no more bytes now; tern_tcp_flush() is running */
-    bool                  bulk;              /* the previous frame had much data: read no more than a head in advance */
+    bool                  mute; /* sending has failed: receiving finds the end, after what the peer sent before it */
+    bool                  bulk; /* the previous frame had much data: read no more than a head in advance */
     struct tern_handshake greet;
 
     unsigned char     *out; /* ring of copies */
