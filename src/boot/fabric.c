@@ -352,12 +352,6 @@ static tern_status fail_none_fits(const struct fi_info *best, const struct fi_in
                           "and what each lacks");
 }
 
-static bool is_over_sockets(const char *provider)
-{
-    return is_provider(provider, "tcp") || is_provider(provider, "net") || is_provider(provider, "sockets") ||
-           is_provider(provider, "udp");
-}
-
 tern_status tern_boot_fabric_choose(bool between_nodes, struct tern_fabric *out)
 {
     tern_status           st = need_library();
@@ -370,9 +364,7 @@ tern_status tern_boot_fabric_choose(bool between_nodes, struct tern_fabric *out)
     enough = ask(ENOUGH, between_nodes, NULL);
     best = best_of(enough, enough, between_nodes);
     out->info = best ? refine(best, between_nodes, out) : NULL;
-    if (out->info) {
-        out->sockets = is_over_sockets(provider_of(out->info));
-    } else {
+    if (!out->info) {
         all = ask(ANY, between_nodes, NULL);
         st = fail_none_fits(best, all, enough, between_nodes);
     }

@@ -37,7 +37,6 @@ struct tern_fabric {
     struct fi_info                 *info;     /* the caller releases it with calls->freeinfo */
     bool                            delivers; /* a write can complete on delivery */
     bool                            atomics;
-    bool                            sockets; /* the provider works over the system's sockets, without other hardware */
 };
 
 /* One provider, domain and address that this machine offers. */

@@ -120,8 +120,7 @@ void info_networks(bool all)
     char   text[160];
 
     load();
-    info_list("networks",
-              "Networks of libfabric, for jobs on several nodes; * is the best one, but link tcp replaces TCP");
+    info_list("networks", "Networks of libfabric, for jobs on several nodes; * is the one that they would use");
     for (size_t i = 0; i < networks.count; i++) {
         if (all || info_is_json() || stands_for_provider(&networks.rows[i]))
             tell(&networks.rows[i]);

@@ -193,15 +193,15 @@ static void tell_chosen(const struct ofi_link *ofi)
     free(rows);
 }
 
-/* Whether the job leaves the ranks of other nodes to link tcp, which is faster than the providers of libfabric over
- * sockets. Whoever names the link, the provider or the domain gets it. */
+/* Whether the job leaves the ranks of other nodes to link tcp, because libfabric has no network for them and no option
+ * names one. */
 static bool leaves_to_tcp(const struct ofi_link *ofi, tern_status chosen)
 {
-    if (ofi->net.boot->nodes == 1 || *tern_opt.links || *tern_opt.ofi_provider || *tern_opt.ofi_domain)
+    if (chosen == TERN_OK || ofi->net.boot->nodes == 1 || *tern_opt.links || *tern_opt.ofi_provider ||
+        *tern_opt.ofi_domain)
         return false;
-    if (chosen < 0)
-        tern_base_log(TERN_LOG_INFO, "link ofi: %s", tern_base_detail());
-    return chosen < 0 || ofi->endpoint.fabric.sockets;
+    tern_base_log(TERN_LOG_INFO, "link ofi: %s", tern_base_detail());
+    return true;
 }
 
 tern_status tern_ofi_endpoint_open(struct ofi_link *ofi)
