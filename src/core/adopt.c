@@ -32,6 +32,7 @@
 #include "core/region_dynamic.h"
 
 #define MOST_RANGES 256 /* adopted at the same time */
+#define EXITING 0x4ul    /* PF_EXITING of the kernel, in the ninth field of /proc/PID/stat */
 
 /* Adopted pages. Guarded by the job's lock, which the handlers around fork hold. */
 struct range {
@@ -69,6 +70,28 @@ static bool holds(uintptr_t first, uint64_t bytes, const void *addr)
     return (uintptr_t)addr - first < bytes;
 }
 
+/* Whether the thread with this number still executes the program. The kernel lists a thread until the end of its exit,
+ * which is after pthread_join has returned; from the begin of the exit it has the flag EXITING. */
+static bool is_running(const char *number)
+{
+    char          path[300], line[512];
+    const char   *after_name;
+    unsigned long flags = 0;
+    FILE         *stat;
+    bool          listed;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%s/stat", number);
+    stat = fopen(path, "re");
+    if (!stat)
+        return errno != ENOENT;
+    listed = fgets(line, sizeof(line), stat);
+    fclose(stat);
+    if (!listed)
+        return false;
+    after_name = strrchr(line, ')');
+    return !after_name || sscanf(after_name, ") %*c %*d %*d %*d %*d %*d %lu", &flags) != 1 || !(flags & EXITING);
+}
+
 /* Count the threads of this process; -1: it cannot be found out. */
 static int count_threads(void)
 {
@@ -78,7 +101,7 @@ static int count_threads(void)
     if (!tasks)
         return -1;
     for (struct dirent *entry; (entry = readdir(tasks));)
-        count += entry->d_name[0] != '.';
+        count += entry->d_name[0] != '.' && is_running(entry->d_name);
     closedir(tasks);
     return count;
 }
