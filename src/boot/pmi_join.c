@@ -245,17 +245,17 @@ static tern_status record_make(struct tern_pmi_record *record, int *listen_fd)
 static tern_status be_hub(struct tern_pmi *pmi, struct tern_boot *boot)
 {
     char                       text[TERN_PMI_VALUE];
-    struct tern_relay_listener dial;
+    struct tern_relay_listener listener;
     struct tern_relay_conn    *lines = calloc((size_t)boot->nodes, sizeof(*lines));
     tern_status                st;
 
     if (lines == NULL)
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for the connections of %d nodes", boot->nodes);
-    if ((st = tern_boot_relay_listen(&dial, text)) == TERN_OK) {
+    if ((st = tern_boot_relay_listen(&listener, text)) == TERN_OK) {
         if ((st = pmi->ops->put(HUB_KEY, text)) == TERN_OK && (st = pmi->ops->fence()) == TERN_OK &&
-            (st = tern_boot_relay_accept(&dial, boot->nodes, lines)) == TERN_OK)
+            (st = tern_boot_relay_accept(&listener, boot->nodes, lines)) == TERN_OK)
             st = tern_boot_relay_thread_start(boot, lines);
-        close(dial.door);
+        close(listener.door);
     }
     free(lines);
     return st;

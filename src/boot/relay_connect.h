@@ -32,12 +32,13 @@ struct tern_relay_conn {
 };
 
 /* Listen on a port on all interfaces. Sets text to the information that other nodes need to connect. */
-tern_status tern_boot_relay_listen(struct tern_relay_listener *dial, char text[TERN_PMI_VALUE]);
+tern_status tern_boot_relay_listen(struct tern_relay_listener *listener, char text[TERN_PMI_VALUE]);
 
 /* Wait until every node except 0 has connected and authenticated itself. lines[n] is the connection of node n; lines[0]
  * is not changed. On an error no connection remains open. A client that is silent or fails to authenticate does not
  * delay the others. */
-tern_status tern_boot_relay_accept(const struct tern_relay_listener *dial, int nodes, struct tern_relay_conn *lines);
+tern_status tern_boot_relay_accept(const struct tern_relay_listener *listener, int nodes,
+                                   struct tern_relay_conn *lines);
 
 /* The decoded text of tern_boot_relay_listen(): how to reach rank 0. */
 struct tern_relay_target {

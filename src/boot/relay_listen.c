@@ -113,24 +113,24 @@ uint64_t tern_boot_relay_network_id(const uint8_t key[TERN_SIPHASH_KEY])
     return tern_boot_node_network(text) ? tern_base_siphash(key, text, strlen(text)) : 0;
 }
 
-tern_status tern_boot_relay_listen(struct tern_relay_listener *dial, char text[TERN_PMI_VALUE])
+tern_status tern_boot_relay_listen(struct tern_relay_listener *listener, char text[TERN_PMI_VALUE])
 {
-    tern_status st = tern_base_random(dial->key, sizeof(dial->key));
+    tern_status st = tern_base_random(listener->key, sizeof(listener->key));
     int         at;
 
     if (st != TERN_OK)
         return st;
-    dial->door = open_port(AF_INET6);
-    if (dial->door < 0)
-        dial->door = open_port(AF_INET);
-    if (dial->door < 0)
+    listener->door = open_port(AF_INET6);
+    if (listener->door < 0)
+        listener->door = open_port(AF_INET);
+    if (listener->door < 0)
         return tern_base_fail(TERN_ERR_SYSTEM, "cannot open a port for the other nodes of the job: %s",
                               strerror(errno));
-    at = snprintf(text, TERN_PMI_VALUE, "%u,", port_of(dial->door));
+    at = snprintf(text, TERN_PMI_VALUE, "%u,", port_of(listener->door));
     for (int i = 0; i < TERN_SIPHASH_KEY; i++)
-        at += snprintf(text + at, TERN_PMI_VALUE - (size_t)at, "%02x", dial->key[i]);
+        at += snprintf(text + at, TERN_PMI_VALUE - (size_t)at, "%02x", listener->key[i]);
     snprintf(text + at, TERN_PMI_VALUE - (size_t)at, ",%016llx",
-             (unsigned long long)tern_boot_relay_network_id(dial->key));
+             (unsigned long long)tern_boot_relay_network_id(listener->key));
     add_addresses(text);
     return TERN_OK;
 }
@@ -164,7 +164,7 @@ bool tern_boot_relay_target_decode(const char *text, struct tern_relay_target *t
 
 struct hub {
     struct tern_accept_queue          queue; /* must be first */
-    const struct tern_relay_listener *dial;
+    const struct tern_relay_listener *listener;
     struct tern_relay_conn           *nodes;  /* [queue.expected + 1]; fd is -1 until the node has connected */
     bool                              warned; /* the warning about strangers was printed */
 };
@@ -233,12 +233,12 @@ static bool admit(struct tern_accept_queue *queue, int fd, const struct sockaddr
     memcpy(client->source, client->greet.address, sizeof(client->source));
     if (memcmp(client->source, mapped, sizeof(mapped)) != 0)
         memset(client->source + 8, 0, 8); /* a client can choose the other half freely */
-    memcpy(client->greet.key, ((struct hub *)(void *)queue)->dial->key, TERN_SIPHASH_KEY);
+    memcpy(client->greet.key, ((struct hub *)(void *)queue)->listener->key, TERN_SIPHASH_KEY);
     return getsockname(fd, (struct sockaddr *)(void *)&here, &len) == 0 &&
            tern_boot_handshake_place(&client->greet, (struct sockaddr *)(void *)&here);
 }
 
-tern_status tern_boot_relay_accept(const struct tern_relay_listener *dial, int nodes, struct tern_relay_conn *lines)
+tern_status tern_boot_relay_accept(const struct tern_relay_listener *listener, int nodes, struct tern_relay_conn *lines)
 {
     struct hub  hub = { .queue = { .what = "the other nodes to connect to rank 0",
                                    .peers = "other nodes",
@@ -248,13 +248,13 @@ tern_status tern_boot_relay_accept(const struct tern_relay_listener *dial, int n
                                    .max_per_source = nodes + MAX_PER_SOURCE,
                                    .admit = admit,
                                    .receive = receive },
-                        .dial = dial,
+                        .listener = listener,
                         .nodes = lines };
     tern_status st;
 
     for (int node = 1; node < nodes; node++)
         lines[node].fd = -1;
-    st = tern_boot_accept_all(&hub.queue, dial->door);
+    st = tern_boot_accept_all(&hub.queue, listener->door);
     for (int node = 1; node < nodes && st != TERN_OK; node++)
         if (lines[node].fd >= 0)
             close(lines[node].fd);

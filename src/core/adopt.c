@@ -32,7 +32,7 @@
 #include "core/region_dynamic.h"
 
 #define MOST_RANGES 256 /* adopted at the same time */
-#define EXITING 0x4ul    /* PF_EXITING of the kernel, in the ninth field of /proc/PID/stat */
+#define EXITING 0x4ul   /* PF_EXITING of the kernel, in the ninth field of /proc/PID/stat */
 
 /* Adopted pages. Guarded by the job's lock, which the handlers around fork hold. */
 struct range {

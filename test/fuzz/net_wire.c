@@ -8,28 +8,29 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t           *bytes = fuzz_copy(data, size);
-    struct net_decoded mail;
+    struct net_decoded decoded;
 
-    memset(&mail, 0x77, sizeof(mail));
-    if (tern_net_wire_decode(bytes, size, &mail)) {
-        MUST(mail.from < 1u << 24 && mail.kind < NET_KINDS);
-        if (mail.kind <= NET_FETCH_REPLY || mail.kind == NET_TAGGED || mail.kind == NET_FETCH_TAGGED) {
-            bool far = mail.kind == NET_FETCH_REQUEST || mail.kind == NET_FETCH_REPLY || mail.kind == NET_FETCH_TAGGED;
+    memset(&decoded, 0x77, sizeof(decoded));
+    if (tern_net_wire_decode(bytes, size, &decoded)) {
+        MUST(decoded.from < 1u << 24 && decoded.kind < NET_KINDS);
+        if (decoded.kind <= NET_FETCH_REPLY || decoded.kind == NET_TAGGED || decoded.kind == NET_FETCH_TAGGED) {
+            bool far = decoded.kind == NET_FETCH_REQUEST || decoded.kind == NET_FETCH_REPLY ||
+                       decoded.kind == NET_FETCH_TAGGED;
 
-            MUST(mail.channel < TERN_CHANNELS);
-            fuzz_touch(bytes + sizeof(mail.header), TERN_LINK_HEAD);
-            MUST(far == (mail.remote.len > 0));
+            MUST(decoded.channel < TERN_CHANNELS);
+            fuzz_touch(bytes + sizeof(decoded.header), TERN_LINK_HEAD);
+            MUST(far == (decoded.remote.len > 0));
             if (!far)
-                fuzz_touch(bytes + NET_WIRE_HEAD, mail.len);
+                fuzz_touch(bytes + NET_WIRE_HEAD, decoded.len);
         }
-        MUST(mail.kind != NET_CREDIT_REQUEST || mail.header.seq < NET_COUNTED);
-        if (mail.kind == NET_RPC || mail.kind == NET_FETCH_RPC) {
-            MUST(mail.len == (mail.kind == NET_RPC ? mail.rpc_request.len : 0));
-            fuzz_touch(bytes + NET_WIRE_RPC, mail.len);
+        MUST(decoded.kind != NET_CREDIT_REQUEST || decoded.header.seq < NET_COUNTED);
+        if (decoded.kind == NET_RPC || decoded.kind == NET_FETCH_RPC) {
+            MUST(decoded.len == (decoded.kind == NET_RPC ? decoded.rpc_request.len : 0));
+            fuzz_touch(bytes + NET_WIRE_RPC, decoded.len);
         }
-        if (mail.kind == NET_RPC_RESPONSE) {
-            MUST(mail.len == 0 || mail.len == mail.rpc_response.len);
-            fuzz_touch(bytes + NET_WIRE_RPC_RESPONSE, mail.len);
+        if (decoded.kind == NET_RPC_RESPONSE) {
+            MUST(decoded.len == 0 || decoded.len == decoded.rpc_response.len);
+            fuzz_touch(bytes + NET_WIRE_RPC_RESPONSE, decoded.len);
         }
     }
     if (size >= sizeof(uint64_t) + 1) { /* decoded completion data is encoded to the same value */

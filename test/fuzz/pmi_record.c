@@ -8,12 +8,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char                  *text = fuzz_text(data, size);
-    struct tern_pmi_record card;
+    struct tern_pmi_record record;
 
-    memset(&card, 0x77, sizeof(card));
-    if (tern_boot_pmi_record_decode(text, &card)) {
-        MUST(strnlen(card.node, sizeof(card.node)) < sizeof(card.node));
-        MUST(card.node[0] != '\0' && strchr(card.node, ',') == NULL);
+    memset(&record, 0x77, sizeof(record));
+    if (tern_boot_pmi_record_decode(text, &record)) {
+        MUST(strnlen(record.node, sizeof(record.node)) < sizeof(record.node));
+        MUST(record.node[0] != '\0' && strchr(record.node, ',') == NULL);
     }
     free(text);
     return 0;

@@ -48,7 +48,7 @@ static const struct tern_link_up up = { .done = up_done, .watch = up_watch, .ser
 
 static void make_job(void)
 {
-    struct tern_mem_handle card = { .region = REGION, .size = PAGE, .mem_kind = TERN_MEM_PRIVATE };
+    struct tern_mem_handle handle = { .region = REGION, .size = PAGE, .mem_kind = TERN_MEM_PRIVATE };
     unsigned char         *pages = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     MUST((void *)pages != MAP_FAILED && mprotect(pages + PAGE, PAGE, PROT_READ | PROT_WRITE) == 0);
@@ -57,8 +57,8 @@ static void make_job(void)
     tern_boot_place(&job.boot, 0);
     MUST(tern_shm_ops.open(&job.boot, &up, &job.link) == TERN_OK);
     job.memory = pages + PAGE;
-    card.addr = (uint64_t)(uintptr_t)job.memory;
-    MUST(tern_shm_ops.expose(job.link, &card) == TERN_OK);
+    handle.addr = (uint64_t)(uintptr_t)job.memory;
+    MUST(tern_shm_ops.expose(job.link, &handle) == TERN_OK);
     MUST(tern_boot_space_take(&job.boot, job.boot.arena, DATA, &job.data) == TERN_OK);
 }
 
@@ -83,18 +83,18 @@ static void write_chunk(struct shm_chunk *chunk, const uint8_t **data, size_t *s
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct shm_bounce_ctl *desk;
+    struct shm_bounce_ctl *ctl;
     uint32_t               newest;
 
     if (!job.link)
         make_job();
-    desk = ((struct shm_link *)job.link)->bounce_ctl;
+    ctl = ((struct shm_link *)job.link)->bounce_ctl;
     fuzz_take(&data, &size, &newest, sizeof(newest));
-    atomic_store(&desk[1].data_bytes, DATA);
-    atomic_store(&desk[1].data, job.data.offset);
+    atomic_store(&ctl[1].data_bytes, DATA);
+    atomic_store(&ctl[1].data, job.data.offset);
     for (int i = 0; i < SAID; i++)
-        write_chunk(&desk[1].chunk[i], &data, &size);
-    atomic_store(&desk[0].inbox, newest & 1 ? SHM_CHUNKS + 1 + newest / 2 % SAID : newest);
+        write_chunk(&ctl[1].chunk[i], &data, &size);
+    atomic_store(&ctl[0].inbox, newest & 1 ? SHM_CHUNKS + 1 + newest / 2 % SAID : newest);
     tern_shm_ops.serve(job.link);
     MUST(!tern_shm_ops.serve(job.link)); /* no request is left */
     return 0;

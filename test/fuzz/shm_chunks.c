@@ -58,7 +58,7 @@ static void take_answer(struct tern_link_op *op, const unsigned char *bytes, siz
 
 static void make_job(void)
 {
-    struct tern_mem_handle card = { .region = REGION, .size = PAGE, .mem_kind = TERN_MEM_PRIVATE };
+    struct tern_mem_handle handle = { .region = REGION, .size = PAGE, .mem_kind = TERN_MEM_PRIVATE };
     unsigned char         *pages = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     static char            chunk[] = "TERN_BOUNCE_CHUNK=4K";
     char                  *environment[] = { chunk, NULL };
@@ -72,8 +72,8 @@ static void make_job(void)
         MUST(tern_shm_ops.open(&job.boot[i], &up, &job.link[i]) == TERN_OK);
     }
     job.memory = pages + PAGE;
-    card.addr = (uint64_t)(uintptr_t)job.memory;
-    MUST(tern_shm_ops.expose(job.link[0], &card) == TERN_OK);
+    handle.addr = (uint64_t)(uintptr_t)job.memory;
+    MUST(tern_shm_ops.expose(job.link[0], &handle) == TERN_OK);
     MUST(tern_shm_ops.lane_open(job.link[0], &job.lane) == TERN_OK);
     MUST(tern_shm_bounce_open((struct shm_link *)job.link[0]) == TERN_OK);
     MUST(tern_boot_space_take(&job.boot[0], job.boot[0].arena, 2 * PAGE, &job.data) == TERN_OK);
@@ -132,14 +132,14 @@ static void serve_it(const struct shm_chunk *first, unsigned after)
 }
 
 /* Start a get or an RPC of one chunk, which the peer reports as completed. */
-static void collect_it(const struct shm_chunk *first, unsigned after, bool errand)
+static void collect_it(const struct shm_chunk *first, unsigned after, bool by_rpc)
 {
     struct shm_link      *mine = (struct shm_link *)job.link[0], *theirs = (struct shm_link *)job.link[1];
     struct tern_link_part part = { .path = &tern_shm_bounce_path, .size = PAGE, .region = REGION, .rank = 1 };
     struct tern_xfer      xfer = { .part = &part, .offset = 8, .local = job.memory, .len = PAGE, .get = true };
     struct tern_link_op   op;
 
-    if (errand) {
+    if (by_rpc) {
         MUST(tern_shm_ops.rpc->open(job.lane, &xfer, &op) == TERN_OK);
         op.on_response = take_answer;
         tern_shm_ops.rpc->send(job.lane, &op, 32, EXPECT);

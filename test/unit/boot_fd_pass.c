@@ -46,7 +46,7 @@ static uint64_t inode(int fd)
 }
 
 /* Start a client in its own process. Its exit status is 0 if it got the two files, and 1 if it got an error instead. */
-static pid_t guest(int rank, const struct tern_fd_pass_address *to, uint64_t first, uint64_t third)
+static pid_t client(int rank, const struct tern_fd_pass_address *to, uint64_t first, uint64_t third)
 {
     pid_t child = fork();
     int   gifts[TERN_FD_PASS_FDS];
@@ -87,22 +87,22 @@ static int stranger(const void *bytes, size_t len)
 
 static void guests_get_what_the_host_gives(void **state)
 {
-    struct tern_fd_pass_client guests[2] = { { .rank = 3 }, { .rank = 5 } };
+    struct tern_fd_pass_client clients[2] = { { .rank = 3 }, { .rank = 5 } };
     struct tern_cpus           cpus = { { 0 } }, own;
     int                        arena = memfd_create("one", 0), tell = memfd_create("two", 0);
     pid_t                      child[2];
 
     (void)state;
     tern_boot_cpus_own(&own);
-    child[0] = guest(5, &address, inode(arena), inode(tell));
-    child[1] = guest(3, &address, inode(arena), inode(tell));
-    assert_int_equal(tern_boot_fd_pass_accept(door, &address, guests, 2, &cpus), TERN_OK);
-    assert_int_equal(guests[0].pid, child[1]);
-    assert_int_equal(guests[1].pid, child[0]);
-    assert_int_equal(guests[0].launcher_fd, 103);
-    assert_int_equal(guests[1].launcher_fd, 105);
+    child[0] = client(5, &address, inode(arena), inode(tell));
+    child[1] = client(3, &address, inode(arena), inode(tell));
+    assert_int_equal(tern_boot_fd_pass_accept(door, &address, clients, 2, &cpus), TERN_OK);
+    assert_int_equal(clients[0].pid, child[1]);
+    assert_int_equal(clients[1].pid, child[0]);
+    assert_int_equal(clients[0].launcher_fd, 103);
+    assert_int_equal(clients[1].launcher_fd, 105);
     assert_memory_equal(&cpus, &own, sizeof(cpus));
-    assert_int_equal(tern_boot_fd_pass_send(guests, 2, (int[]){ arena, -1, tell }), TERN_OK);
+    assert_int_equal(tern_boot_fd_pass_send(clients, 2, (int[]){ arena, -1, tell }), TERN_OK);
     assert_int_equal(status_of(child[0]), 0);
     assert_int_equal(status_of(child[1]), 0);
     close(arena);
@@ -111,7 +111,7 @@ static void guests_get_what_the_host_gives(void **state)
 
 static void strangers_get_nothing(void **state)
 {
-    struct tern_fd_pass_client  guests[1] = { { .rank = 1 } };
+    struct tern_fd_pass_client  clients[1] = { { .rank = 1 } };
     struct tern_fd_pass_address wrong = address;
     struct tern_cpus            cpus;
     char                        noise[9000];
@@ -124,14 +124,14 @@ static void strangers_get_nothing(void **state)
     silent = stranger(NULL, 0);
     loud = stranger(noise, 30);
     long_one = stranger(noise, sizeof(noise));
-    child[0] = guest(1, &wrong, 0, 0);
+    child[0] = client(1, &wrong, 0, 0);
     assert_int_equal(poll(&(struct pollfd){ door, POLLIN, 0 }, 1, -1), 1);
-    child[1] = guest(2, &address, 0, 0); /* not expected */
-    child[2] = guest(1, &address, inode(arena), inode(tell));
+    child[1] = client(2, &address, 0, 0); /* not expected */
+    child[2] = client(1, &address, inode(arena), inode(tell));
     memset(&cpus, 0, sizeof(cpus));
-    assert_int_equal(tern_boot_fd_pass_accept(door, &address, guests, 1, &cpus), TERN_OK);
-    child[3] = guest(1, &address, 0, 0); /* a second client of that rank: the host is gone */
-    assert_int_equal(tern_boot_fd_pass_send(guests, 1, (int[]){ arena, -1, tell }), TERN_OK);
+    assert_int_equal(tern_boot_fd_pass_accept(door, &address, clients, 1, &cpus), TERN_OK);
+    child[3] = client(1, &address, 0, 0); /* a second client of that rank: the host is gone */
+    assert_int_equal(tern_boot_fd_pass_send(clients, 1, (int[]){ arena, -1, tell }), TERN_OK);
     close_door(NULL);
     assert_int_equal(status_of(child[0]), 1);
     assert_int_equal(status_of(child[1]), 1);
@@ -151,7 +151,7 @@ static void strangers_get_nothing(void **state)
 /* Promise: silent strangers, more than there are places, keep no client out. */
 static void silent_strangers_keep_nobody_out(void **state)
 {
-    struct tern_fd_pass_client guests[2] = { { .rank = 1 }, { .rank = 2 } };
+    struct tern_fd_pass_client clients[2] = { { .rank = 1 }, { .rank = 2 } };
     struct tern_cpus           cpus = { { 0 } };
     int                        arena = memfd_create("one", 0), tell = memfd_create("two", 0), silent[200];
     pid_t                      child[2];
@@ -159,15 +159,15 @@ static void silent_strangers_keep_nobody_out(void **state)
     (void)state;
     for (int i = 0; i < 100; i++)
         silent[i] = stranger(NULL, 0);
-    child[0] = guest(1, &address, inode(arena), inode(tell));
+    child[0] = client(1, &address, inode(arena), inode(tell));
     usleep(50000); /* its connection is among theirs; if not, the test shows less, and passes */
     for (int i = 100; i < 200; i++)
         silent[i] = stranger(NULL, 0);
-    child[1] = guest(2, &address, inode(arena), inode(tell));
+    child[1] = client(2, &address, inode(arena), inode(tell));
     tern_opt.timeout = 40;
-    assert_int_equal(tern_boot_fd_pass_accept(door, &address, guests, 2, &cpus), TERN_OK);
+    assert_int_equal(tern_boot_fd_pass_accept(door, &address, clients, 2, &cpus), TERN_OK);
     tern_opt.timeout = 0;
-    assert_int_equal(tern_boot_fd_pass_send(guests, 2, (int[]){ arena, -1, tell }), TERN_OK);
+    assert_int_equal(tern_boot_fd_pass_send(clients, 2, (int[]){ arena, -1, tell }), TERN_OK);
     assert_int_equal(status_of(child[0]), 0);
     assert_int_equal(status_of(child[1]), 0);
     for (int i = 0; i < 200; i++)
@@ -179,16 +179,16 @@ static void silent_strangers_keep_nobody_out(void **state)
 /* Promise: a client that is disconnected before it is recognized connects again. */
 static void a_guest_comes_again(void **state)
 {
-    struct tern_fd_pass_client guests[1] = { { .rank = 1 } };
+    struct tern_fd_pass_client clients[1] = { { .rank = 1 } };
     struct tern_cpus           cpus = { { 0 } };
     int                        arena = memfd_create("one", 0), tell = memfd_create("two", 0);
-    pid_t                      child = guest(1, &address, inode(arena), inode(tell));
+    pid_t                      child = client(1, &address, inode(arena), inode(tell));
 
     (void)state;
     assert_int_equal(poll(&(struct pollfd){ door, POLLIN, 0 }, 1, -1), 1);
     close(accept(door, NULL, NULL));
-    assert_int_equal(tern_boot_fd_pass_accept(door, &address, guests, 1, &cpus), TERN_OK);
-    assert_int_equal(tern_boot_fd_pass_send(guests, 1, (int[]){ arena, -1, tell }), TERN_OK);
+    assert_int_equal(tern_boot_fd_pass_accept(door, &address, clients, 1, &cpus), TERN_OK);
+    assert_int_equal(tern_boot_fd_pass_send(clients, 1, (int[]){ arena, -1, tell }), TERN_OK);
     assert_int_equal(status_of(child), 0);
     close(arena);
     close(tell);
@@ -196,13 +196,13 @@ static void a_guest_comes_again(void **state)
 
 static void guests_learn_that_the_host_gave_up(void **state)
 {
-    struct tern_fd_pass_client guests[2] = { { .rank = 1 }, { .rank = 2 } };
+    struct tern_fd_pass_client clients[2] = { { .rank = 1 }, { .rank = 2 } };
     struct tern_cpus           cpus = { { 0 } };
-    pid_t                      child = guest(1, &address, 0, 0);
+    pid_t                      child = client(1, &address, 0, 0);
 
     (void)state;
     tern_opt.timeout = 0.2; /* rank 2 never connects */
-    assert_int_equal(tern_boot_fd_pass_accept(door, &address, guests, 2, &cpus), TERN_ERR_TIMEOUT);
+    assert_int_equal(tern_boot_fd_pass_accept(door, &address, clients, 2, &cpus), TERN_ERR_TIMEOUT);
     tern_opt.timeout = 0;
     close_door(NULL); /* in case it connects only now */
     assert_int_equal(status_of(child), 1);

@@ -24,19 +24,19 @@
 #include "boot/relay_connect.h"
 #include "boot/handshake.h"
 
-static struct tern_relay_listener dial;
+static struct tern_relay_listener listener;
 static char                       text[TERN_PMI_VALUE];
 
 static int open_port(void **state)
 {
     (void)state;
-    return tern_boot_relay_listen(&dial, text) == TERN_OK ? 0 : -1;
+    return tern_boot_relay_listen(&listener, text) == TERN_OK ? 0 : -1;
 }
 
 static int close_port(void **state)
 {
     (void)state;
-    close(dial.door);
+    close(listener.door);
     return 0;
 }
 
@@ -50,7 +50,7 @@ static pid_t node(int number, const char *where)
 
     if (child != 0)
         return child;
-    close(dial.door);
+    close(listener.door);
     tern_opt.timeout = 60;
     if (tern_boot_relay_connect(where, number, &line) != TERN_OK)
         _exit(1);
@@ -108,7 +108,7 @@ static void nodes_come_through(void **state)
     (void)state;
     for (int i = 0; i < 3; i++)
         child[i] = node(3 - i, text);
-    assert_int_equal(tern_boot_relay_accept(&dial, 4, lines), TERN_OK);
+    assert_int_equal(tern_boot_relay_accept(&listener, 4, lines), TERN_OK);
     assert_int_equal(lines[0].fd, 77);
     for (int i = 1; i < 4; i++)
         check_word(&lines[i], i);
@@ -167,7 +167,7 @@ static void strangers_do_not(void **state)
 
     (void)state;
     memset(hello, 'x', TERN_HANDSHAKE_HELLO);
-    memcpy(wrong, dial.key, sizeof(wrong));
+    memcpy(wrong, listener.key, sizeof(wrong));
     wrong[0] ^= 1;
     silent = stranger("");
     wrong_one = stranger(hello);
@@ -176,11 +176,11 @@ static void strangers_do_not(void **state)
     child[1] = node(7, text); /* no such node */
     assert_int_equal(pipe(greeters), 0);
     child[0] = greeter(wrong, 0);
-    child[2] = greeter(dial.key, TERN_HANDSHAKE_WELCOME);
+    child[2] = greeter(listener.key, TERN_HANDSHAKE_WELCOME);
     close(greeters[1]);
     child[3] = late_node(1, greeters[0]);
     close(greeters[0]);
-    assert_int_equal(tern_boot_relay_accept(&dial, 2, lines), TERN_OK);
+    assert_int_equal(tern_boot_relay_accept(&listener, 2, lines), TERN_OK);
     check_word(&lines[1], 1);
     close_port(NULL);
     assert_int_equal(status_of(child[0]), 0);
@@ -196,8 +196,8 @@ static int take_call(void)
 {
     int fd;
 
-    assert_int_equal(poll(&(struct pollfd){ dial.door, POLLIN, 0 }, 1, -1), 1);
-    fd = accept4(dial.door, NULL, NULL, SOCK_CLOEXEC);
+    assert_int_equal(poll(&(struct pollfd){ listener.door, POLLIN, 0 }, 1, -1), 1);
+    fd = accept4(listener.door, NULL, NULL, SOCK_CLOEXEC);
     assert_true(fd >= 0);
     fcntl(fd, F_SETFL, 0);
     return fd;
@@ -257,7 +257,7 @@ static pid_t relay(int *port)
         return child;
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* no process waits for it when the test fails */
-    close(dial.door);
+    close(listener.door);
     for (;;) {
         int here = accept(fd, NULL, NULL), there = stranger("");
 
@@ -280,7 +280,7 @@ static void a_relayed_call_is_not_believed(void **state)
     write_text(where, port, "127.0.0.1");
     child = node(1, where);
     tern_opt.timeout = 2;
-    assert_int_equal(tern_boot_relay_accept(&dial, 2, lines), TERN_ERR_TIMEOUT);
+    assert_int_equal(tern_boot_relay_accept(&listener, 2, lines), TERN_ERR_TIMEOUT);
     tern_opt.timeout = 0;
     kill(middle, SIGKILL);
     waitpid(middle, NULL, 0);
@@ -306,7 +306,7 @@ static void silent_callers_keep_nobody_out(void **state)
     for (int i = EACH; i < 2 * EACH; i++)
         silent[i] = stranger("");
     tern_opt.timeout = 40;
-    assert_int_equal(tern_boot_relay_accept(&dial, 2, lines), TERN_OK);
+    assert_int_equal(tern_boot_relay_accept(&listener, 2, lines), TERN_OK);
     tern_opt.timeout = 0;
     check_word(&lines[1], 1);
     assert_int_equal(status_of(child), 0);
@@ -322,7 +322,7 @@ static void go_through_slowly(int fd, uint32_t number)
     socklen_t               len = sizeof(there);
     uint8_t                 bytes[TERN_HANDSHAKE_HELLO];
 
-    memcpy(greet.key, dial.key, sizeof(greet.key));
+    memcpy(greet.key, listener.key, sizeof(greet.key));
     assert_int_equal(getpeername(fd, (void *)&there, &len), 0);
     assert_true(tern_boot_handshake_place(&greet, (void *)&there));
     tern_boot_handshake_write(&greet, TERN_HANDSHAKE_IS_HELLO, bytes);
@@ -347,7 +347,7 @@ static void the_oldest_silent_caller_goes(void **state)
     (void)state;
     if (hub == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        _exit(tern_boot_relay_accept(&dial, 3, lines) == TERN_OK ? 0 : 1);
+        _exit(tern_boot_relay_accept(&listener, 3, lines) == TERN_OK ? 0 : 1);
     }
     for (int i = 0; i < BEFORE + AFTER; i++) {
         if (i == BEFORE)
@@ -378,7 +378,7 @@ static void a_node_calls_again(void **state)
     fd = take_call();
     assert_int_equal(recv(fd, hello, sizeof(hello), MSG_WAITALL), sizeof(hello));
     close(fd);
-    assert_int_equal(tern_boot_relay_accept(&dial, 2, lines), TERN_OK);
+    assert_int_equal(tern_boot_relay_accept(&listener, 2, lines), TERN_OK);
     check_word(&lines[1], 1);
     assert_int_equal(status_of(child), 0);
 }
@@ -390,7 +390,7 @@ static void welcome(int fd, struct tern_handshake *greet)
     socklen_t               len = sizeof(here);
     uint8_t                 bytes[TERN_HANDSHAKE_HELLO];
 
-    memcpy(greet->key, dial.key, sizeof(greet->key));
+    memcpy(greet->key, listener.key, sizeof(greet->key));
     assert_int_equal(getsockname(fd, (void *)&here, &len), 0);
     assert_true(tern_boot_handshake_place(greet, (void *)&here));
     assert_int_equal(recv(fd, bytes, TERN_HANDSHAKE_HELLO, MSG_WAITALL), TERN_HANDSHAKE_HELLO);
@@ -455,7 +455,7 @@ static void who_says_a_byte_holds_up_nobody(void **state)
     fd = take_call();
     assert_int_equal(send(fd, "T", 1, MSG_NOSIGNAL), 1);
     tern_opt.timeout = 8; /* less than the time that a node waits for a proof */
-    assert_int_equal(tern_boot_relay_accept(&dial, 2, lines), TERN_OK);
+    assert_int_equal(tern_boot_relay_accept(&listener, 2, lines), TERN_OK);
     tern_opt.timeout = 0;
     check_word(&lines[1], 1);
     assert_int_equal(status_of(child), 0);
@@ -475,13 +475,13 @@ static void another_machines_loopback_is_not_called(void **state)
     *network = *network == '0' ? '1' : '0';
     assert_int_equal(tern_boot_relay_connect(where, 1, &line), TERN_ERR_BOOT);
     assert_non_null(strstr(tern_base_detail(), "each of these is this machine"));
-    assert_int_equal(poll(&(struct pollfd){ dial.door, POLLIN, 0 }, 1, 0), 0); /* no process has connected */
-    strcpy(where, text);                                                       /* all addresses of this machine */
+    assert_int_equal(poll(&(struct pollfd){ listener.door, POLLIN, 0 }, 1, 0), 0); /* no process has connected */
+    strcpy(where, text);                                                           /* all addresses of this machine */
     network = strchr(strchr(where, ',') + 1, ',') + 1;
     *network = *network == '0' ? '1' : '0';
     assert_int_equal(tern_boot_relay_connect(where, 1, &line), TERN_ERR_BOOT);
     assert_non_null(strstr(tern_base_detail(), "each of these is this machine"));
-    assert_int_equal(poll(&(struct pollfd){ dial.door, POLLIN, 0 }, 1, 0), 0);
+    assert_int_equal(poll(&(struct pollfd){ listener.door, POLLIN, 0 }, 1, 0), 0);
 }
 
 /* Promise: a tag is valid for one step, one node, one address, one port and one pair of random values; both sides

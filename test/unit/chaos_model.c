@@ -83,10 +83,10 @@ static void fake_close(struct tern_link *link)
     assert_true((void *)link == (void *)&behind_full);
 }
 
-static tern_status fake_attach(struct tern_link *link, const struct tern_mem_handle *card, const char *name,
+static tern_status fake_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *name,
                                struct tern_link_part *part)
 {
-    (void)link, (void)card, (void)name;
+    (void)link, (void)handle, (void)name;
     part->path = &fake_path;
     part->base = (unsigned char *)events;
     return TERN_OK;
@@ -248,7 +248,7 @@ static bool poll_watches(void)
 static void tested_open(struct tested *t, const char *text)
 {
     struct tern_chaos      chaos;
-    struct tern_mem_handle card = { .size = 1 };
+    struct tern_mem_handle handle = { .size = 1 };
 
     *t = (struct tested){ .boot = { .rank = 0, .ranks = 1 } };
     forget();
@@ -260,7 +260,7 @@ static void tested_open(struct tested *t, const char *text)
     memset(t->boot.segment, 0, SEGMENT_BYTES);
     assert_int_equal(t->ops->open(&t->boot, &up, &t->link), TERN_OK);
     assert_int_equal(t->ops->lane_open(t->link, &t->lane), TERN_OK);
-    assert_int_equal(t->ops->attach(t->link, &card, "", &t->part), TERN_OK);
+    assert_int_equal(t->ops->attach(t->link, &handle, "", &t->part), TERN_OK);
     assert_string_equal(t->part.path->name, "fake");
     assert_true(!t->part.path->instant && t->part.path->self_progress && t->part.base == (unsigned char *)events);
 }

@@ -16,14 +16,14 @@
 #include "link/net/wire.h"
 
 /* Decode a copy of exactly these bytes, so that a sanitizer sees an access past the end. */
-static bool read_exactly(const void *bytes, size_t len, struct net_decoded *mail)
+static bool read_exactly(const void *bytes, size_t len, struct net_decoded *decoded)
 {
     unsigned char *copy = malloc(len > 0 ? len : 1);
     bool           good;
 
     assert_non_null(copy);
     memcpy(copy, bytes, len);
-    good = tern_net_wire_decode(copy, len, mail);
+    good = tern_net_wire_decode(copy, len, decoded);
     free(copy);
     return good;
 }
@@ -49,7 +49,7 @@ static void messages_come_back(void **state)
 {
     static unsigned char bytes[NET_WIRE_HEAD + NET_WIRE_INLINE_MAX];
     static const size_t  lens[] = { 0, 1, 63, 64, 4096, NET_WIRE_INLINE_MAX };
-    struct net_decoded   mail;
+    struct net_decoded   decoded;
 
     (void)state;
     for (unsigned c = 0; c < 5; c++)
@@ -57,15 +57,15 @@ static void messages_come_back(void **state)
             unsigned kind = near_kind[c];
 
             write_header(bytes, kind, 65535, 0xfffe, 0x1234);
-            assert_true(read_exactly(bytes, NET_WIRE_HEAD + lens[i], &mail));
-            assert_int_equal(mail.header.token, 0x1122334455667788ull);
-            assert_int_equal(mail.from, 65535);
-            assert_int_equal(mail.kind, kind);
-            assert_int_equal(mail.channel, channel_of[c]);
-            assert_int_equal(mail.header.seq, 0xfffe);
-            assert_int_equal(mail.header.ack, 0x1234);
-            assert_int_equal(mail.len, lens[i]);
-            assert_int_equal(mail.remote.len, 0);
+            assert_true(read_exactly(bytes, NET_WIRE_HEAD + lens[i], &decoded));
+            assert_int_equal(decoded.header.token, 0x1122334455667788ull);
+            assert_int_equal(decoded.from, 65535);
+            assert_int_equal(decoded.kind, kind);
+            assert_int_equal(decoded.channel, channel_of[c]);
+            assert_int_equal(decoded.header.seq, 0xfffe);
+            assert_int_equal(decoded.header.ack, 0x1234);
+            assert_int_equal(decoded.len, lens[i]);
+            assert_int_equal(decoded.remote.len, 0);
         }
 }
 
@@ -73,22 +73,22 @@ static void far_messages_come_back(void **state)
 {
     unsigned char      bytes[NET_WIRE_HEAD + sizeof(struct net_remote)];
     struct net_remote  far = { .key = 7, .addr = 1ull << 60, .len = 100000 };
-    struct net_decoded mail;
+    struct net_decoded decoded;
 
     (void)state;
     for (unsigned c = 0; c < 5; c++) {
         write_header(bytes, far_kind[c], 3, 1, 2);
         memcpy(bytes + NET_WIRE_HEAD, &far, sizeof(far));
-        assert_true(read_exactly(bytes, sizeof(bytes), &mail));
-        assert_int_equal(mail.channel, channel_of[c]);
-        assert_int_equal(mail.len, 100000);
-        assert_memory_equal(&mail.remote, &far, sizeof(far));
+        assert_true(read_exactly(bytes, sizeof(bytes), &decoded));
+        assert_int_equal(decoded.channel, channel_of[c]);
+        assert_int_equal(decoded.len, 100000);
+        assert_memory_equal(&decoded.remote, &far, sizeof(far));
         for (size_t len = 0; len < sizeof(bytes); len++)
-            assert_false(read_exactly(bytes, len, &mail));
+            assert_false(read_exactly(bytes, len, &decoded));
     }
     far.len = 0;
     memcpy(bytes + NET_WIRE_HEAD, &far, sizeof(far));
-    assert_false(read_exactly(bytes, sizeof(bytes), &mail));
+    assert_false(read_exactly(bytes, sizeof(bytes), &decoded));
 }
 
 static void control_comes_back(void **state)
@@ -96,19 +96,19 @@ static void control_comes_back(void **state)
     unsigned char      bytes[sizeof(struct net_header) + sizeof(struct net_credit) + 1] = { 0 };
     struct net_credit  credit = { { 70000, 3, 9, 1 } };
     size_t             header = sizeof(struct net_header);
-    struct net_decoded mail;
+    struct net_decoded decoded;
 
     (void)state;
     write_header(bytes, NET_CREDIT, 1, 0, 0);
     memcpy(bytes + header, &credit, sizeof(credit));
     for (size_t len = 0; len <= sizeof(bytes); len++)
-        assert_int_equal(read_exactly(bytes, len, &mail), len == header + sizeof(credit));
-    assert_true(read_exactly(bytes, header + sizeof(credit), &mail));
-    assert_memory_equal(&mail.credit, &credit, sizeof(credit));
+        assert_int_equal(read_exactly(bytes, len, &decoded), len == header + sizeof(credit));
+    assert_true(read_exactly(bytes, header + sizeof(credit), &decoded));
+    assert_memory_equal(&decoded.credit, &credit, sizeof(credit));
     for (uint16_t channel = 0; channel < NET_COUNTED + 2; channel++) {
         write_header(bytes, NET_CREDIT_REQUEST, 1, channel, 0);
-        assert_int_equal(read_exactly(bytes, header, &mail), channel < NET_COUNTED);
-        assert_false(read_exactly(bytes, header + 1, &mail));
+        assert_int_equal(read_exactly(bytes, header, &decoded), channel < NET_COUNTED);
+        assert_false(read_exactly(bytes, header + 1, &decoded));
     }
 }
 
@@ -153,67 +153,67 @@ static void notes_of_puts_come_back(void **state)
 static void errands_come_back(void **state)
 {
     static unsigned char   bytes[NET_WIRE_RPC + NET_WIRE_INLINE_MAX + 1];
-    struct net_rpc_request errand = { .region = 5, .key = 1ull << 63, .addr = 64, .expect = 1 << 20 };
-    struct net_decoded     mail;
+    struct net_rpc_request request = { .region = 5, .key = 1ull << 63, .addr = 64, .expect = 1 << 20 };
+    struct net_decoded     decoded;
 
     (void)state;
     for (uint32_t len = 0; len <= NET_WIRE_INLINE_MAX + 1; len += len < 70 ? 1 : 997) {
         write_header(bytes, NET_RPC, 9, 3, 4);
-        errand.len = len;
-        memcpy(bytes + sizeof(struct net_header), &errand, sizeof(errand));
-        assert_int_equal(read_exactly(bytes, NET_WIRE_RPC + len, &mail), len <= NET_WIRE_INLINE_MAX);
+        request.len = len;
+        memcpy(bytes + sizeof(struct net_header), &request, sizeof(request));
+        assert_int_equal(read_exactly(bytes, NET_WIRE_RPC + len, &decoded), len <= NET_WIRE_INLINE_MAX);
         if (len > NET_WIRE_INLINE_MAX)
             break;
-        assert_memory_equal(&mail.rpc_request, &errand, sizeof(errand));
-        assert_true(mail.len == len && mail.header.seq == 3 && mail.header.ack == 4);
-        assert_false(read_exactly(bytes, NET_WIRE_RPC + len + 1, &mail));
+        assert_memory_equal(&decoded.rpc_request, &request, sizeof(request));
+        assert_true(decoded.len == len && decoded.header.seq == 3 && decoded.header.ack == 4);
+        assert_false(read_exactly(bytes, NET_WIRE_RPC + len + 1, &decoded));
         if (len > 0)
-            assert_false(read_exactly(bytes, NET_WIRE_RPC + len - 1, &mail));
+            assert_false(read_exactly(bytes, NET_WIRE_RPC + len - 1, &decoded));
         write_header(bytes, NET_FETCH_RPC, 9, 3, 4); /* the request must be fetched */
-        assert_int_equal(read_exactly(bytes, NET_WIRE_RPC, &mail), len > 0);
-        assert_false(read_exactly(bytes, NET_WIRE_RPC + 1, &mail));
+        assert_int_equal(read_exactly(bytes, NET_WIRE_RPC, &decoded), len > 0);
+        assert_false(read_exactly(bytes, NET_WIRE_RPC + 1, &decoded));
     }
     for (size_t len = 0; len < NET_WIRE_RPC; len++)
-        assert_false(read_exactly(bytes, len, &mail));
+        assert_false(read_exactly(bytes, len, &decoded));
 }
 
 static void answers_come_back(void **state)
 {
     static unsigned char    bytes[NET_WIRE_RPC_RESPONSE + NET_WIRE_INLINE_MAX + 1];
     struct net_rpc_response answer = { .status = -8 };
-    struct net_decoded      mail;
+    struct net_decoded      decoded;
 
     (void)state;
     write_header(bytes, NET_RPC_RESPONSE, 9, 3, 4);
     for (uint32_t len = 0; len <= NET_WIRE_INLINE_MAX; len += len < 70 ? 1 : 997) {
         answer.len = len;
         memcpy(bytes + sizeof(struct net_header), &answer, sizeof(answer));
-        assert_true(read_exactly(bytes, NET_WIRE_RPC_RESPONSE + len, &mail)); /* inline, */
-        assert_true(mail.len == len && mail.rpc_response.len == len && mail.rpc_response.status == -8);
-        assert_true(read_exactly(bytes, NET_WIRE_RPC_RESPONSE, &mail)); /* or written elsewhere */
-        assert_true(mail.len == 0 && mail.rpc_response.len == len);
-        assert_false(read_exactly(bytes, NET_WIRE_RPC_RESPONSE + len + 1, &mail));
+        assert_true(read_exactly(bytes, NET_WIRE_RPC_RESPONSE + len, &decoded)); /* inline, */
+        assert_true(decoded.len == len && decoded.rpc_response.len == len && decoded.rpc_response.status == -8);
+        assert_true(read_exactly(bytes, NET_WIRE_RPC_RESPONSE, &decoded)); /* or written elsewhere */
+        assert_true(decoded.len == 0 && decoded.rpc_response.len == len);
+        assert_false(read_exactly(bytes, NET_WIRE_RPC_RESPONSE + len + 1, &decoded));
         if (len > 1)
-            assert_false(read_exactly(bytes, NET_WIRE_RPC_RESPONSE + len - 1, &mail));
+            assert_false(read_exactly(bytes, NET_WIRE_RPC_RESPONSE + len - 1, &decoded));
     }
     for (size_t len = 0; len < NET_WIRE_RPC_RESPONSE; len++)
-        assert_false(read_exactly(bytes, len, &mail));
+        assert_false(read_exactly(bytes, len, &decoded));
 }
 
 static void too_long_or_unknown(void **state)
 {
     static unsigned char bytes[NET_WIRE_HEAD + NET_WIRE_INLINE_MAX + 1];
-    struct net_decoded   mail;
+    struct net_decoded   decoded;
 
     (void)state;
     write_header(bytes, NET_REQUEST, 0, 0, 0);
-    assert_false(read_exactly(bytes, sizeof(bytes), &mail));
+    assert_false(read_exactly(bytes, sizeof(bytes), &decoded));
     for (size_t len = 0; len < NET_WIRE_HEAD; len++)
-        assert_false(read_exactly(bytes, len, &mail));
+        assert_false(read_exactly(bytes, len, &decoded));
     for (unsigned kind = NET_KINDS; kind < 256; kind++) {
         write_header(bytes, kind, 0, 0, 0);
         for (size_t len = 0; len < 200; len++)
-            assert_false(read_exactly(bytes, len, &mail));
+            assert_false(read_exactly(bytes, len, &decoded));
     }
 }
 
@@ -222,7 +222,7 @@ static void noise(void **state)
 {
     unsigned char      bytes[256];
     uint64_t           seed = 88172645463325252ull;
-    struct net_decoded mail;
+    struct net_decoded decoded;
 
     (void)state;
     for (int i = 0; i < 200000; i++) {
@@ -234,8 +234,9 @@ static void noise(void **state)
         }
         if (i % 2)
             bytes[8] = (unsigned char)(seed % NET_KINDS);
-        if (read_exactly(bytes, seed >> 32 & 255, &mail))
-            assert_true(mail.kind < NET_KINDS && (mail.kind > NET_FETCH_REPLY || mail.channel < TERN_CHANNELS));
+        if (read_exactly(bytes, seed >> 32 & 255, &decoded))
+            assert_true(decoded.kind < NET_KINDS &&
+                        (decoded.kind > NET_FETCH_REPLY || decoded.channel < TERN_CHANNELS));
     }
 }
 

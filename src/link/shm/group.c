@@ -32,11 +32,11 @@ enum { KIND_PLAIN = 1, KIND_CONTRIBUTES = 2, KINDS = KIND_PLAIN | KIND_CONTRIBUT
 struct shm_group {
     struct tern_link_group   base;
     struct shm_link         *shm;
-    struct shm_barrier_slot *hall;     /* [size] */
+    struct shm_barrier_slot *slots;    /* [size] */
     _Atomic uint32_t        *left;     /* number of members that have closed the group; NULL: the world, or the node */
     uint64_t                 bytes;    /* of the memory that the members share, without the boards */
     void                    *boards;   /* mapped at their first use; NULL: not mapped */
-    bool                     by_seats; /* poll the slots of all members instead of dissemination */
+    bool                     by_slots; /* poll the slots of all members instead of dissemination */
     uint32_t                 rounds;
     uint32_t                 barrier; /* number of the last barrier entered */
     uint32_t                 word;    /* of that barrier */
@@ -47,7 +47,7 @@ struct shm_group {
 
 /* The memory of a team: the slots of the members and the number of members that have left, then the boards, which are
  * mapped when the team makes its first short collective call. */
-static uint64_t hall_bytes(uint32_t size)
+static uint64_t slot_bytes(uint32_t size)
 {
     return tern_base_round_up(size * sizeof(struct shm_barrier_slot) + sizeof(struct tern_robust_lock), 4096);
 }
@@ -59,7 +59,7 @@ static uint64_t board_bytes(uint32_t size)
 
 static uint64_t shm_group_space(uint32_t size)
 {
-    return hall_bytes(size) + board_bytes(size);
+    return slot_bytes(size) + board_bytes(size);
 }
 
 /* Map the memory that a member has allocated, according to a message of that member. */
@@ -68,7 +68,7 @@ static tern_status map_hall(struct shm_group *group)
     struct stat about;
     void       *at;
 
-    group->bytes = hall_bytes(group->base.size);
+    group->bytes = slot_bytes(group->base.size);
     if (fstat(group->shm->boot->arena, &about) != 0 || group->base.space < TERN_ARENA_CONTROL ||
         !tern_base_covers((uint64_t)about.st_size, group->base.space, shm_group_space(group->base.size)))
         return tern_base_fail(
@@ -80,8 +80,8 @@ static tern_status map_hall(struct shm_group *group)
     if (at == MAP_FAILED)
         return tern_base_fail(TERN_ERR_NOMEM, "link shm: cannot map the %llu bytes of a team of %u ranks: %s",
                               (unsigned long long)group->bytes, group->base.size, strerror(errno));
-    group->hall = at;
-    group->left = (_Atomic uint32_t *)(void *)(group->hall + group->base.size);
+    group->slots = at;
+    group->left = (_Atomic uint32_t *)(void *)(group->slots + group->base.size);
     return TERN_OK;
 }
 
@@ -104,13 +104,13 @@ static tern_status shm_group_open(struct tern_link *link, const struct tern_link
         st = tern_base_fail(TERN_ERR_LINK, "link shm: no member has allocated the memory of a team of %u ranks",
                             as->size);
     else
-        group->hall =
+        group->slots =
             (struct shm_barrier_slot *)(void *)(shm->control + tern_shm_barrier_block_offset(shm->locals, as->id));
     if (st < 0) {
         free(group);
         return st;
     }
-    group->by_seats =
+    group->by_slots =
         (uint32_t)shm->locals > shm->boot->segment->cores || shm->boot->segment->on_failure == TERN_ON_FAILURE_RETURN;
     group->rounds = tern_base_log2_up(as->size);
     group->kind = KIND_PLAIN;
@@ -126,7 +126,7 @@ static void shm_group_close(struct tern_link_group *base)
         /* acq_rel: the accesses of all members before the memory is freed. Pairs with itself. */
         bool last = atomic_fetch_add_explicit(group->left, 1, memory_order_acq_rel) + 1 == base->size;
 
-        munmap(group->hall, group->bytes);
+        munmap(group->slots, group->bytes);
         if (group->boards)
             munmap(group->boards, board_bytes(base->size));
         if (last)
@@ -155,7 +155,7 @@ static void tell(struct shm_group *group)
 
     /* release: everything before the barrier, and everything acquired in earlier rounds. Pairs with the acquire in
      * has_signaled(). */
-    atomic_store_explicit(&group->hall[partner].round[group->round].word[group->barrier & 1], group->word,
+    atomic_store_explicit(&group->slots[partner].round[group->round].word[group->barrier & 1], group->word,
                           memory_order_release);
     ring(group, partner);
 }
@@ -183,7 +183,8 @@ static inline bool has_signaled(struct shm_group *group, const _Atomic uint32_t 
 /* Whether all members have arrived. Continues at the first member that had not. */
 static bool all_came(struct shm_group *group)
 {
-    while (group->seen < group->base.size && has_signaled(group, &group->hall[group->seen].arrived[group->barrier & 1]))
+    while (group->seen < group->base.size &&
+           has_signaled(group, &group->slots[group->seen].arrived[group->barrier & 1]))
         group->seen++;
     return group->seen == group->base.size;
 }
@@ -199,8 +200,8 @@ static void shm_arrive(struct tern_link_group *base)
     group->seen = 0;
     tern_base_order_before_peers(); /* before the helper thread copies for a peer that has passed the barrier */
     /* release: everything before the barrier. Pairs with the acquire in has_signaled(). */
-    atomic_store_explicit(&group->hall[base->me].arrived[group->barrier & 1], group->word, memory_order_release);
-    if (!group->by_seats) {
+    atomic_store_explicit(&group->slots[base->me].arrived[group->barrier & 1], group->word, memory_order_release);
+    if (!group->by_slots) {
         if (group->rounds > 0)
             tell(group);
         return;
@@ -214,10 +215,10 @@ static void shm_arrive(struct tern_link_group *base)
 
 static bool is_over(struct shm_group *group)
 {
-    if (group->by_seats)
+    if (group->by_slots)
         return all_came(group);
     while (group->round < group->rounds) {
-        if (!has_signaled(group, &group->hall[group->base.me].round[group->round].word[group->barrier & 1]))
+        if (!has_signaled(group, &group->slots[group->base.me].round[group->round].word[group->barrier & 1]))
             return false;
         if (++group->round < group->rounds)
             tell(group);
@@ -239,7 +240,7 @@ static bool shm_arrived(struct tern_link_group *base)
 static uint32_t word_at(const struct shm_group *group, uint32_t member, uint32_t barrier)
 {
     /* acquire: what the member did before. Pairs with the release in shm_arrive(). */
-    return atomic_load_explicit(&group->hall[member].arrived[barrier & 1], memory_order_acquire);
+    return atomic_load_explicit(&group->slots[member].arrived[barrier & 1], memory_order_acquire);
 }
 
 static bool shm_has_arrived(const struct tern_link_group *base, uint32_t member)
@@ -257,7 +258,7 @@ static bool all_departed(const struct shm_group *group)
         const struct tern_slot *slot = tern_shm_slot(group->shm, tern_link_group_world(&group->base, i));
 
         /* relaxed: the caller only decides whether to wake other ranks, which read these words themselves. */
-        if (!tern_link_slot_reached(&group->hall[i].state.departures, group->base.departures) &&
+        if (!tern_link_slot_reached(&group->slots[i].state.departures, group->base.departures) &&
             atomic_load_explicit(&slot->fate, memory_order_relaxed) == TERN_FATE_RUNNING &&
             atomic_load_explicit(&slot->life, memory_order_relaxed) < TERN_LIFE_LEAVING)
             return false;
@@ -270,7 +271,7 @@ static void shm_depart(struct tern_link_group *base, uint64_t object)
 {
     struct shm_group *group = (struct shm_group *)base;
 
-    tern_link_slot_depart(base, &group->hall[base->me].state, object);
+    tern_link_slot_depart(base, &group->slots[base->me].state, object);
     /* seq_cst: this member's departure before it reads the others'. Pairs with itself: of several members that depart
      * last at the same time, at least one sees all departures and wakes the others. */
     atomic_thread_fence(memory_order_seq_cst);
@@ -280,29 +281,29 @@ static void shm_depart(struct tern_link_group *base, uint64_t object)
 
 static bool shm_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
 {
-    return tern_link_slot_departed(base, &((const struct shm_group *)base)->hall[member].state, object);
+    return tern_link_slot_departed(base, &((const struct shm_group *)base)->slots[member].state, object);
 }
 
 static void shm_regroup(struct tern_link_group *base, uint32_t id)
 {
     struct shm_group *group = (struct shm_group *)base;
 
-    tern_link_slot_regroup(base, &group->hall[base->me].state, id);
+    tern_link_slot_regroup(base, &group->slots[base->me].state, id);
     ring_others(group);
 }
 
 static bool shm_regrouped(const struct tern_link_group *base, uint32_t member, uint32_t *id)
 {
-    return tern_link_slot_regrouped(base, &((const struct shm_group *)base)->hall[member].state, id);
+    return tern_link_slot_regrouped(base, &((const struct shm_group *)base)->slots[member].state, id);
 }
 
 static void shm_contribute(struct tern_link_group *base, const void *data, size_t len)
 {
     struct shm_group *group = (struct shm_group *)base;
 
-    memcpy(group->hall[base->me].contribution[(group->barrier + 1) & 1], data, len); /* read after the next barrier */
+    memcpy(group->slots[base->me].contribution[(group->barrier + 1) & 1], data, len); /* read after the next barrier */
     /* relaxed: published by the word that says that this member contributes, in shm_arrive() */
-    atomic_store_explicit(&group->hall[base->me].state.call[(group->barrier + 1) & 1], base->call,
+    atomic_store_explicit(&group->slots[base->me].state.call[(group->barrier + 1) & 1], base->call,
                           memory_order_relaxed);
     group->kind = KIND_CONTRIBUTES;
 }
@@ -311,7 +312,7 @@ static const void *shm_contribution(const struct tern_link_group *base, uint32_t
 {
     const struct shm_group *group = (const struct shm_group *)base;
 
-    return group->hall[member].contribution[group->barrier & 1];
+    return group->slots[member].contribution[group->barrier & 1];
 }
 
 static enum tern_member_doing shm_doing(const struct tern_link_group *base, uint32_t member, uint64_t *what)
@@ -320,10 +321,10 @@ static enum tern_member_doing shm_doing(const struct tern_link_group *base, uint
     uint32_t                next = group->barrier + 1, word = word_at(group, member, next);
 
     if (word >> KIND_BITS != next << KIND_BITS >> KIND_BITS)
-        return tern_link_slot_doing(base, &group->hall[member].state, what);
+        return tern_link_slot_doing(base, &group->slots[member].state, what);
     /* relaxed: after the word. A member that does not contribute is in a barrier, and has not written its call. */
     *what = word & KIND_CONTRIBUTES
-                ? atomic_load_explicit(&group->hall[member].state.call[next & 1], memory_order_relaxed)
+                ? atomic_load_explicit(&group->slots[member].state.call[next & 1], memory_order_relaxed)
                 : 0;
     return TERN_MEMBER_IN_CALL;
 }
@@ -334,7 +335,7 @@ static void *shm_board(struct tern_link_group *base)
     void             *at;
 
     if (!group->left)
-        return group->hall + group->shm->locals;
+        return group->slots + group->shm->locals;
     if (!group->boards) {
         at = mmap(NULL, board_bytes(base->size), PROT_READ | PROT_WRITE, MAP_SHARED, group->shm->boot->arena,
                   (off_t)(base->space + group->bytes));
