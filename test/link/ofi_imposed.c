@@ -1,8 +1,9 @@
 /* ofi_imposed.c: networks that fail, and peers that do not respond.
  *
  * Promises: a peer that makes no progress does not hold up transfers to other peers; a provider that cannot show when a
- * put has arrived is refused with the reason; failed receives do not use up buffers; a completion queue that can no
- * longer be read is an error, and not silence.
+ * put has arrived is refused with the reason; failed receives do not use up buffers; a buffer is not
+ * posted again while a message is being received into it; a completion queue that can no longer be read is an error, and
+ * not silence.
  *
  * Every link test (link_test.h) and job test runs with the other imposed restrictions.
  */
@@ -112,6 +113,47 @@ static void lost_buffers(struct rank *r)
     meet(r);
 }
 
+/* ---- messages that arrive after those behind them ---- */
+
+#define LATE_COUNT 200u
+#define LATE_LEN 6000u
+
+static void check_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len)
+{
+    EXPECT(from == 0 && channel == TERN_CHANNEL_REQUEST && head[0] == (unsigned char)delivered && len == LATE_LEN);
+    EXPECT(mark_holds(data, len, from, delivered));
+    delivered++;
+}
+
+/* The receive buffers are reported as full several times while a message has not arrived. */
+static void late_messages(struct rank *r)
+{
+    int64_t end = tern_base_now() + LIMIT_NS;
+
+    receiver = check_message;
+    for (unsigned i = 0; i < LATE_COUNT && r->me == 0; i++) {
+        struct tern_link_msg msg = { .peer = 1, .channel = TERN_CHANNEL_REQUEST };
+
+        while (r->ops->msg->open(r->link, &msg, LATE_LEN, LATE_LEN) == TERN_AGAIN)
+            r->ops->msg->poll(r->link);
+        memset(msg.head, (int)i, TERN_LINK_HEAD);
+        mark_fill(msg.data, LATE_LEN, 0, i);
+        r->ops->msg->send(r->link, &msg, LATE_LEN);
+    }
+    while (r->me == 1 && delivered < LATE_COUNT) {
+        r->ops->msg->poll(r->link);
+        EXPECT(deliver(r->link, TERN_CHANNEL_REQUEST) == TERN_OK);
+        EXPECT(tern_base_now() < end); /* a message has not arrived */
+    }
+    while (!r->ops->msg->flushed(r->link)) {
+        r->ops->msg->poll(r->link);
+        EXPECT(tern_base_now() < end); /* the credit has not arrived */
+    }
+    meet(r);
+}
+
+/* ---- failures of the link ---- */
+
 /* Poll until the failure is reported. */
 static void expect_failure(struct rank *r, const char *what)
 {
@@ -151,6 +193,12 @@ static void test_lost_buffers(void **state)
     run_imposed("lose=100", too_many_lost);
 }
 
+static void test_late_messages(void **state)
+{
+    (void)state;
+    run_imposed("late=5", late_messages);
+}
+
 static void test_broken_queue(void **state)
 {
     (void)state;
@@ -160,10 +208,8 @@ static void test_broken_queue(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stopped_peer),
-        cmocka_unit_test(test_no_delivery),
-        cmocka_unit_test(test_lost_buffers),
-        cmocka_unit_test(test_broken_queue),
+        cmocka_unit_test(test_stopped_peer),  cmocka_unit_test(test_no_delivery),  cmocka_unit_test(test_lost_buffers),
+        cmocka_unit_test(test_late_messages), cmocka_unit_test(test_broken_queue),
     };
 
     return cmocka_run_group_tests_name("link ofi, imposed", tests, default_options, NULL);

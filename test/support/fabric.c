@@ -32,7 +32,7 @@ static struct {
     const char *text;
     size_t      inject, rma;
     bool        local, endpoint, locks, nowait, mute, again, raw;
-    unsigned    lose, broken;
+    unsigned    lose, late, broken;
     uint64_t    random;
 } imposed;
 
@@ -196,6 +196,60 @@ static struct fi_ops_atomic atomic_ops, *atomic_below;
 static void    *lost[16];
 static unsigned lost_count;
 
+/* The message that is late: its completion, a copy of its bytes, and how often the queue is read before it arrives. The
+ * count begins when the buffer is reported as full, or when no other message comes for long. */
+static struct {
+    struct fi_cq_data_entry entry;
+    unsigned char           bytes[16384];
+    unsigned                reads; /* 0: there is none */
+} late;
+static unsigned seen; /* messages that were not late since the last one that was */
+
+#define LATE_READS 40 /* until a late message arrives in a buffer that is not full, */
+#define LATE_SOON 3   /* and in one that is */
+
+static void check_late(const struct iovec *posted)
+{
+    const char *at = late.entry.buf, *from = posted->iov_base;
+
+    if (late.reads > 0 && at >= from && at < from + posted->iov_len)
+        broke("a buffer is posted again while a message of %zu bytes is being received into it", late.entry.len);
+}
+
+/* Keep every Nth message back, and overwrite it as long as it is. */
+static bool is_late(const struct fi_cq_data_entry *entry)
+{
+    bool message = (entry->flags & FI_RECV) && entry->buf && entry->len > 0 && entry->len <= sizeof(late.bytes);
+
+    if (late.reads > 0 && entry->op_context == late.entry.op_context && (entry->flags & FI_MULTI_RECV))
+        late.reads = LATE_SOON;
+    if (imposed.late == 0 || !message || late.reads > 0 || (entry->flags & FI_MULTI_RECV) || ++seen < imposed.late)
+        return false;
+    seen = 0;
+    late.entry = *entry;
+    late.reads = LATE_READS;
+    memcpy(late.bytes, entry->buf, entry->len);
+    memset(entry->buf, 0xee, entry->len);
+    return true;
+}
+
+/* Take the late messages from a batch of completions, and put one in whose time has come. */
+static ssize_t delay(struct fi_cq_data_entry *entry, ssize_t n, size_t room)
+{
+    ssize_t kept = 0;
+
+    if (n < 0 && n != -FI_EAGAIN)
+        return n;
+    for (ssize_t i = 0; i < n; i++)
+        if (!is_late(&entry[i]))
+            entry[kept++] = entry[i];
+    if (late.reads > 0 && (size_t)kept < room && --late.reads == 0) {
+        memcpy(late.entry.buf, late.bytes, late.entry.len);
+        entry[kept++] = late.entry;
+    }
+    return kept > 0 ? kept : -FI_EAGAIN;
+}
+
 static ssize_t msg_inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t to)
 {
     if (len > imposed.inject)
@@ -215,6 +269,7 @@ static ssize_t msg_recvmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t
     void         *desc = check_desc(*msg->desc, msg->msg_iov->iov_base, msg->msg_iov->iov_len, "fi_recvmsg");
 
     copy.desc = &desc;
+    check_late(msg->msg_iov);
     if (is_refused())
         return -FI_EAGAIN;
     if (imposed.lose > 0 && lost_count < sizeof(lost) / sizeof(*lost)) {
@@ -342,7 +397,7 @@ static ssize_t cq_read(struct fid_cq *cq, void *buf, size_t count)
         imposed.broken = 1;
         return -FI_EIO;
     }
-    return lost_count > 0 ? -FI_EAVAIL : cq_below->read(cq, buf, count);
+    return lost_count > 0 ? -FI_EAVAIL : delay(buf, cq_below->read(cq, buf, count), count);
 }
 
 static ssize_t cq_readerr(struct fid_cq *cq, struct fi_cq_err_entry *entry, uint64_t flags)
@@ -456,6 +511,8 @@ static int fabric_domain(struct fid_fabric *fabric, struct fi_info *info, struct
 
 static int fabric_trywait(struct fid_fabric *fabric, struct fid **fids, int count)
 {
+    if (late.reads > 0)
+        return -FI_EAGAIN; /* it arrives without an event */
     return imposed.mute ? 0 : fabric_below->trywait(fabric, fids, count);
 }
 
@@ -543,6 +600,7 @@ void test_fabric_impose(const char *text)
     imposed.random = number("again", 0);
     imposed.raw = word("raw") != NULL;
     imposed.lose = (unsigned)number("lose", 0);
+    imposed.late = (unsigned)number("late", 0);
     imposed.broken = (unsigned)number("broken", 0);
     tern_boot_fabric_front = stand_in_front;
 }

@@ -61,7 +61,15 @@ struct ofi_mr_entry {
 };
 
 #define OFI_RX 4       /* receive buffers that are posted */
-#define OFI_RX_MOST 16 /* maximum, including replacements after failed receives */
+#define OFI_RX_MOST 16 /* all receive buffers: others replace those that cannot be posted again */
+
+/* A buffer for received messages. The provider places them one behind the other. */
+struct ofi_rx {
+    struct net_ctx ctx;     /* must be first */
+    size_t         landed;  /* bytes of messages that have arrived since the buffer was posted */
+    size_t         reached; /* end of the last one of these in the buffer */
+    enum { OFI_RX_IDLE, OFI_RX_POSTED, OFI_RX_FULL, OFI_RX_FAILED } state;
+};
 
 /* The progress thread. */
 struct ofi_progress_thread {
@@ -92,8 +100,7 @@ struct ofi_link {
     struct ofi_kept           *kept;            /* memory of abandoned transfers */
     struct tern_list           mr_cache;        /* struct ofi_mr_entry */
     size_t                     mr_cache_bytes;  /* total size of the cached memory */
-    struct net_ctx             rx[OFI_RX_MOST]; /* receive buffers; their memory is in rx_mr */
-    unsigned                   rx_used;         /* elements of rx in use; the others were never posted */
+    struct ofi_rx              rx[OFI_RX_MOST]; /* their memory is in rx_mr */
     struct net_mr              rx_mr;
     struct ofi_progress_thread progress_thread;
 };

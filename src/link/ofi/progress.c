@@ -1,7 +1,7 @@
 /* progress.c: receive buffers, the completion queue, and the threads that poll it.
  *
  * The provider places messages into buffers that hold many messages each (FI_MULTI_RECV). link/net copies each message
- * at once, so that a buffer can be posted again as soon as the provider reports that it is full.
+ * at once, so that a buffer can be posted again as soon as it is full and all its messages have arrived.
  *
  * Every operation that is posted to the provider ends here: the queue returns the operation's completion context, whose
  * function ended is called. The poll then retries what the provider has refused.
@@ -50,10 +50,15 @@
 
 /* ---- receive buffers ---- */
 
+static unsigned char *rx_memory(const struct ofi_link *ofi, const struct ofi_rx *rx)
+{
+    return ofi->rx_mr.bytes + (size_t)(rx - ofi->rx) * RX_BYTES;
+}
+
 static int rx_post(struct net_link *net, struct net_ctx *ctx)
 {
     struct ofi_link *ofi = tern_ofi(net);
-    struct iovec     iov = { ofi->rx_mr.bytes + (ctx - ofi->rx) * RX_BYTES, RX_BYTES };
+    struct iovec     iov = { rx_memory(ofi, (struct ofi_rx *)ctx), RX_BYTES };
     void            *desc = tern_ofi_desc(&ofi->rx_mr);
     struct fi_msg    msg = { .msg_iov = &iov, .desc = &desc, .iov_count = 1, .addr = FI_ADDR_UNSPEC, .context = ctx };
 
@@ -67,20 +72,53 @@ static void rx_refused(struct net_link *net, struct net_ctx *ctx, int error)
     tern_net_later(net, ctx);
 }
 
-/* If a receive has failed, the provider does not say whether it still owns the buffer. So the buffer is not posted
- * again, unless the provider reports later that it is full, and a new buffer replaces it. */
-static void rx_ended(struct ofi_link *ofi, struct net_ctx *rx, const struct fi_cq_data_entry *entry, int error)
+/* Post buffers until OFI_RX are posted, if so many can be. Returns false if no buffer is posted. */
+static bool rx_fill(struct ofi_link *ofi)
 {
-    struct net_link *net = &ofi->net;
+    unsigned posted = 0;
 
+    for (unsigned i = 0; i < OFI_RX_MOST; i++)
+        posted += ofi->rx[i].state == OFI_RX_POSTED;
+    for (unsigned i = 0; i < OFI_RX_MOST && posted < OFI_RX; i++) {
+        struct ofi_rx *rx = &ofi->rx[i];
+
+        if (rx->state != OFI_RX_IDLE)
+            continue;
+        rx->state = OFI_RX_POSTED;
+        rx->landed = rx->reached = 0;
+        tern_net_post(&ofi->net, &rx->ctx);
+        posted++;
+    }
+    return posted > 0;
+}
+
+static void rx_message(struct ofi_link *ofi, struct ofi_rx *rx, const struct fi_cq_data_entry *entry)
+{
+    size_t end = (size_t)((unsigned char *)entry->buf - rx_memory(ofi, rx)) + entry->len;
+
+    tern_net_receive(&ofi->net, entry->buf, entry->len);
+    rx->landed += entry->len;
+    rx->reached = end > rx->reached ? end : rx->reached;
+}
+
+/* The provider reports a buffer as full with the message that takes the last part of it, but may still be receiving
+ * messages of other peers into earlier parts: libfabric 1.17 does so over TCP. The buffer can be posted again when the
+ * messages that have arrived cover it up to the end of the last one. Until then another one takes its place. If a
+ * receive has failed, the provider does not say whether it still owns the buffer, so that it is replaced as well. */
+static void rx_ended(struct ofi_link *ofi, struct ofi_rx *rx, const struct fi_cq_data_entry *entry, int error)
+{
     if (error == 0 && (entry->flags & FI_RECV) && entry->len > 0)
-        tern_net_receive(net, entry->buf, entry->len);
-    if (entry->flags & FI_MULTI_RECV) /* the buffer is full, and all its messages have been copied */
-        tern_net_post(net, rx);
-    else if (error != 0 && ofi->rx_used < OFI_RX_MOST)
-        tern_net_post(net, &ofi->rx[ofi->rx_used++]);
-    else if (error != 0)
-        tern_net_rx_fail(net, "receiving messages failed too often", tern_ofi_why(net, error));
+        rx_message(ofi, rx, entry);
+    if (entry->flags & FI_MULTI_RECV)
+        rx->state = OFI_RX_FULL;
+    else if (error != 0 && rx->state == OFI_RX_POSTED)
+        rx->state = OFI_RX_FAILED;
+    if (TERN_LIKELY(rx->state == OFI_RX_POSTED))
+        return;
+    if (rx->state == OFI_RX_FULL && rx->landed == rx->reached)
+        rx->state = OFI_RX_IDLE;
+    if (!rx_fill(ofi) && error != 0)
+        tern_net_rx_fail(&ofi->net, "receiving messages failed too often", tern_ofi_why(&ofi->net, error));
 }
 
 tern_status tern_ofi_rx_open(struct ofi_link *ofi)
@@ -93,12 +131,14 @@ tern_status tern_ofi_rx_open(struct ofi_link *ofi)
         (st = tern_net_memory_make(&ofi->net, OFI_RX_MOST * RX_BYTES, 0, &ofi->rx_mr)) < 0)
         return st;
     for (unsigned i = 0; i < OFI_RX_MOST; i++)
-        tern_net_ctx_init(&ofi->rx[i], NULL, rx_post, rx_refused);
+        tern_net_ctx_init(&ofi->rx[i].ctx, NULL, rx_post, rx_refused);
     if ((rc = fi_setopt(&ofi->endpoint.ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least))) != 0)
         return tern_ofi_fail(ofi, rc, "fi_setopt(FI_OPT_MIN_MULTI_RECV)");
-    while (ofi->rx_used < OFI_RX)
-        if ((rc = tern_net_post(&ofi->net, &ofi->rx[ofi->rx_used++])) != 0 && rc != -FI_EAGAIN)
+    for (unsigned i = 0; i < OFI_RX; i++) {
+        ofi->rx[i].state = OFI_RX_POSTED;
+        if ((rc = tern_net_post(&ofi->net, &ofi->rx[i].ctx)) != 0 && rc != -FI_EAGAIN)
             return tern_ofi_fail(ofi, rc, "fi_recvmsg");
+    }
     return TERN_OK;
 }
 
@@ -108,9 +148,10 @@ tern_status tern_ofi_rx_open(struct ofi_link *ofi)
 static void end(struct ofi_link *ofi, const struct fi_cq_data_entry *entry, int error)
 {
     struct net_ctx *ctx = entry->op_context;
+    struct ofi_rx  *rx = (struct ofi_rx *)ctx;
 
-    if (ctx >= ofi->rx && ctx < ofi->rx + OFI_RX_MOST) {
-        rx_ended(ofi, ctx, entry, error);
+    if (rx >= ofi->rx && rx < ofi->rx + OFI_RX_MOST) {
+        rx_ended(ofi, rx, entry, error);
     } else if (ctx) {
         tern_ofi_mr_release(ofi, ctx);
         ctx->ended(&ofi->net, ctx, error);
