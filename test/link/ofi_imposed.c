@@ -1,9 +1,8 @@
 /* ofi_imposed.c: networks that fail, and peers that do not respond.
  *
  * Promises: a peer that makes no progress does not hold up transfers to other peers; a provider that cannot show when a
- * put has arrived is refused with the reason; failed receives do not use up buffers; a buffer is not
- * posted again while a message is being received into it; a completion queue that can no longer be read is an error, and
- * not silence.
+ * put has arrived is refused with the reason; failed receives do not use up buffers; a buffer is not posted again while
+ * a message is being received into it; a completion queue that can no longer be read is an error, and not silence.
  *
  * Every link test (link_test.h) and job test runs with the other imposed restrictions.
  */

@@ -14,8 +14,8 @@
  *   again=SEED   every fourth operation, chosen by chance, is refused with FI_EAGAIN
  *   raw=0        no completion confirms delivery, and reads overtake writes of any length
  *   lose=N       the first N buffers for messages come back with an error that does not say whether they are released
- *   late=N       every Nth message arrives after messages that lie behind it in the buffer, which may then be reported as
- *                full before; a buffer must not be posted again while it waits for a message
+ *   late=N       every Nth message arrives after messages that lie behind it in the buffer, which may then be reported
+ *                as full before; a buffer must not be posted again while it waits for a message
  *   broken=N     from the Nth read on the completion queue fails
  *
  * A call that breaks a rule of the provider ends the program with a line that names the rule.

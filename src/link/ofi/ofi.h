@@ -17,6 +17,7 @@
 #include "boot/fabric.h"
 #include "boot/helper.h"
 #include "link/net/net.h"
+#include "link/ofi/rx_extent.h"
 
 _Static_assert(sizeof(struct fi_context2) <= sizeof(((struct net_ctx *)NULL)->space),
                "the provider's space is in the completion context");
@@ -65,9 +66,8 @@ struct ofi_mr_entry {
 
 /* A buffer for received messages. The provider places them one behind the other. */
 struct ofi_rx {
-    struct net_ctx ctx;     /* must be first */
-    size_t         landed;  /* bytes of messages that have arrived since the buffer was posted */
-    size_t         reached; /* end of the last one of these in the buffer */
+    struct net_ctx       ctx;    /* must be first */
+    struct ofi_rx_extent extent; /* of the messages that have arrived since the buffer was posted */
     enum { OFI_RX_IDLE, OFI_RX_POSTED, OFI_RX_FULL, OFI_RX_FAILED } state;
 };
 
@@ -101,6 +101,7 @@ struct ofi_link {
     struct tern_list           mr_cache;        /* struct ofi_mr_entry */
     size_t                     mr_cache_bytes;  /* total size of the cached memory */
     struct ofi_rx              rx[OFI_RX_MOST]; /* their memory is in rx_mr */
+    size_t                     rx_offsets;      /* all bits of the offsets of messages in these buffers */
     struct net_mr              rx_mr;
     struct ofi_progress_thread progress_thread;
 };

@@ -85,7 +85,7 @@ static bool rx_fill(struct ofi_link *ofi)
         if (rx->state != OFI_RX_IDLE)
             continue;
         rx->state = OFI_RX_POSTED;
-        rx->landed = rx->reached = 0;
+        rx->extent = (struct ofi_rx_extent){ .reached = 0 };
         tern_net_post(&ofi->net, &rx->ctx);
         posted++;
     }
@@ -94,17 +94,16 @@ static bool rx_fill(struct ofi_link *ofi)
 
 static void rx_message(struct ofi_link *ofi, struct ofi_rx *rx, const struct fi_cq_data_entry *entry)
 {
-    size_t end = (size_t)((unsigned char *)entry->buf - rx_memory(ofi, rx)) + entry->len;
+    size_t offset = (size_t)((unsigned char *)entry->buf - rx_memory(ofi, rx));
 
     tern_net_receive(&ofi->net, entry->buf, entry->len);
-    rx->landed += entry->len;
-    rx->reached = end > rx->reached ? end : rx->reached;
+    tern_ofi_rx_add(&rx->extent, &ofi->rx_offsets, offset, entry->len);
 }
 
 /* The provider reports a buffer as full with the message that takes the last part of it, but may still be receiving
  * messages of other peers into earlier parts: libfabric 1.17 does so over TCP. The buffer can be posted again when the
- * messages that have arrived cover it up to the end of the last one. Until then another one takes its place. If a
- * receive has failed, the provider does not say whether it still owns the buffer, so that it is replaced as well. */
+ * messages that have arrived cover it (rx_extent.h). Until then another one takes its place. If a receive has failed,
+ * the provider does not say whether it still owns the buffer, so that it is replaced as well. */
 static void rx_ended(struct ofi_link *ofi, struct ofi_rx *rx, const struct fi_cq_data_entry *entry, int error)
 {
     if (error == 0 && (entry->flags & FI_RECV) && entry->len > 0)
@@ -115,7 +114,7 @@ static void rx_ended(struct ofi_link *ofi, struct ofi_rx *rx, const struct fi_cq
         rx->state = OFI_RX_FAILED;
     if (TERN_LIKELY(rx->state == OFI_RX_POSTED))
         return;
-    if (rx->state == OFI_RX_FULL && rx->landed == rx->reached)
+    if (rx->state == OFI_RX_FULL && tern_ofi_rx_is_covered(&rx->extent, ofi->rx_offsets))
         rx->state = OFI_RX_IDLE;
     if (!rx_fill(ofi) && error != 0)
         tern_net_rx_fail(&ofi->net, "receiving messages failed too often", tern_ofi_why(&ofi->net, error));
