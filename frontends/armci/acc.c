@@ -40,18 +40,14 @@ static int accumulate(struct tern_armci_op *op, const tern_acc_args *args, void 
 {
     struct tern_armci_place place;
 
-    if (bytes < 0)
-        tern_front_die(op->call, "the number of bytes is %d; it must not be negative", bytes);
-    if (bytes == 0) {
-        tern_armci_set_done(op->handle);
+    if (tern_armci_is_empty(op, src, bytes))
         return 0;
-    }
     place = tern_armci_find(op->call, op->proc, dst);
     op->opts.acc = args;
     if (tern_armci.near[op->proc]) {
         tern_front_check(tern_acc(tern_armci.near_ctx, place.region, op->proc, place.offset, src, (size_t)bytes, args),
                          op->call, "the operation");
-        tern_armci_set_done(op->handle);
+        tern_armci_set_done(op->call, op->handle);
         return 0;
     }
     return tern_armci_finish(op, tern_acc_with(tern_armci.far_ctx, place.region, op->proc, place.offset, src,

@@ -1,4 +1,4 @@
-/* collective.c: ARMCI's broadcasts, reductions, selections and exchanges of addresses. */
+/* collective.c: ARMCI's broadcasts and selections. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,31 +60,13 @@ ARMCI_EXPORT void armci_msg_bintree(int scope, int *Root, int *Up, int *Left, in
     struct tern_armci_scope ranks = tern_armci_scope_of("armci_msg_bintree", scope, &tern_armci.world);
     int                     me = ranks.me;
 
+    if (Root == NULL || Up == NULL || Left == NULL || Right == NULL)
+        tern_front_die("armci_msg_bintree", "a result is NULL");
     *Root = ranks.ranks[0];
     *Up = me > 0 ? ranks.ranks[(me - 1) / 2] : -1;
     *Left = me >= 0 && 2 * me + 1 < ranks.n ? ranks.ranks[2 * me + 1] : -1;
     *Right = me >= 0 && 2 * me + 2 < ranks.n ? ranks.ranks[2 * me + 2] : -1;
     free(ranks.ranks);
-}
-
-static void exchange(const char *call, void **pointers, int n, const ARMCI_Group *group)
-{
-    struct tern_armci_group *g = tern_armci_group_of(call, group);
-
-    if (n <= 0 || pointers == NULL)
-        tern_front_die(call, "%d addresses at %p: the array is invalid", n, (void *)pointers);
-    tern_front_check(tern_allgather(g->ctx, pointers + (ptrdiff_t)g->rank * n, (size_t)n * sizeof *pointers, pointers),
-                     call, "exchanging addresses");
-}
-
-ARMCI_EXPORT void armci_exchange_address(void *ptr_ar[], int n)
-{
-    exchange("armci_exchange_address", ptr_ar, n, &tern_armci.world);
-}
-
-ARMCI_EXPORT void armci_exchange_address_grp(void *ptr_arr[], int n, ARMCI_Group *group)
-{
-    exchange("armci_exchange_address_grp", ptr_arr, n, group);
 }
 
 /* What a rank contributes to a selection, in front of its bytes. The first value of the bytes begins at a multiple of

@@ -1,13 +1,14 @@
 /* contig.c: contiguous put and get. */
 #include "state.h"
 
-/* Check the number of bytes of an operation. Returns whether there is nothing to transfer; the handle is then done. */
-static bool is_empty(const struct tern_armci_op *op, int bytes)
+bool tern_armci_is_empty(const struct tern_armci_op *op, const void *local, int bytes)
 {
     if (bytes < 0)
         tern_front_die(op->call, "the number of bytes is %d; it must not be negative", bytes);
+    if (bytes > 0 && local == NULL)
+        tern_front_die(op->call, "the local address of %d bytes is NULL", bytes);
     if (bytes == 0)
-        tern_armci_set_done(op->handle);
+        tern_armci_set_done(op->call, op->handle);
     return bytes == 0;
 }
 
@@ -16,11 +17,11 @@ static int put(struct tern_armci_op *op, const void *src, void *remote, int byte
 {
     struct tern_armci_place place;
 
-    if (is_empty(op, bytes))
+    if (tern_armci_is_empty(op, src, bytes))
         return 0;
     if (tern_armci.near[op->proc]) {
         tern_armci_check_near(op->call, op->proc, remote, (size_t)bytes);
-        tern_armci_set_done(op->handle);
+        tern_armci_set_done(op->call, op->handle);
         tern_armci_release();
         tern_armci_copy(remote, src, (size_t)bytes);
         tern_armci_release();
@@ -35,11 +36,11 @@ static int get(struct tern_armci_op *op, const void *remote, void *dst, int byte
 {
     struct tern_armci_place place;
 
-    if (is_empty(op, bytes))
+    if (tern_armci_is_empty(op, dst, bytes))
         return 0;
     if (tern_armci.near[op->proc]) {
         tern_armci_check_near(op->call, op->proc, remote, (size_t)bytes);
-        tern_armci_set_done(op->handle);
+        tern_armci_set_done(op->call, op->handle);
         tern_armci_copy(dst, remote, (size_t)bytes);
         __atomic_thread_fence(__ATOMIC_ACQUIRE); /* later loads of this thread come after the data */
         return 0;
@@ -65,7 +66,7 @@ static __attribute__((noinline)) int slow_get(const char *call, void *src, void 
 
 ARMCI_EXPORT int PARMCI_Put(void *src, void *dst, int size, int target)
 {
-    if (TERN_UNLIKELY(!tern_armci_at_hand(target, dst, size)))
+    if (TERN_UNLIKELY(!tern_armci_at_hand(target, dst, size) || src == NULL))
         return slow_put("ARMCI_Put", src, dst, size, target);
     tern_armci_release();
     tern_armci_copy(dst, src, (size_t)size);
@@ -76,7 +77,7 @@ ARMCI_EXPORT ARMCI_WEAK(ARMCI_Put, PARMCI_Put);
 
 ARMCI_EXPORT int PARMCI_Get(void *src, void *dst, int size, int target)
 {
-    if (TERN_UNLIKELY(!tern_armci_at_hand(target, src, size)))
+    if (TERN_UNLIKELY(!tern_armci_at_hand(target, src, size) || dst == NULL))
         return slow_get("ARMCI_Get", src, dst, size, target);
     tern_armci_copy(dst, src, (size_t)size);
     __atomic_thread_fence(__ATOMIC_ACQUIRE); /* later loads of this thread come after the data */
@@ -88,8 +89,8 @@ ARMCI_EXPORT int PARMCI_NbPut(void *src, void *dst, int bytes, int proc, armci_h
 {
     struct tern_armci_op op;
 
-    if (tern_armci_at_hand(proc, dst, bytes)) {
-        tern_armci_set_done(hdl);
+    if (tern_armci_at_hand(proc, dst, bytes) && src != NULL) {
+        tern_armci_set_done("ARMCI_NbPut", hdl);
         return PARMCI_Put(src, dst, bytes, proc);
     }
     op = tern_armci_nonblocking("ARMCI_NbPut", proc, false, hdl);
@@ -101,8 +102,8 @@ ARMCI_EXPORT int PARMCI_NbGet(void *src, void *dst, int bytes, int proc, armci_h
 {
     struct tern_armci_op op;
 
-    if (tern_armci_at_hand(proc, src, bytes)) {
-        tern_armci_set_done(hdl);
+    if (tern_armci_at_hand(proc, src, bytes) && dst != NULL) {
+        tern_armci_set_done("ARMCI_NbGet", hdl);
         return PARMCI_Get(src, dst, bytes, proc);
     }
     op = tern_armci_nonblocking("ARMCI_NbGet", proc, true, hdl);
@@ -114,6 +115,8 @@ ARMCI_EXPORT void ARMCI_Copy(void *src, void *dst, int size)
 {
     if (size < 0)
         tern_front_die("ARMCI_Copy", "the number of bytes is %d; it must not be negative", size);
+    if (size > 0 && (src == NULL || dst == NULL))
+        tern_front_die("ARMCI_Copy", "%d bytes from %p to %p: an address is NULL", size, src, dst);
     if (size > 0)
         tern_copy(dst, src, (size_t)size);
 }
@@ -134,7 +137,7 @@ ARMCI_EXPORT void ARMCI_Copy(void *src, void *dst, int size)
     ARMCI_EXPORT int PARMCI_NbPutValue##Name(type src, void *dst, int proc, armci_hdl_t *hdl) \
     {                                                                                         \
         tern_armci_check_rank("ARMCI_NbPutValue" #Name, proc);                                \
-        tern_armci_set_done(hdl);                                                             \
+        tern_armci_set_done("ARMCI_NbPutValue" #Name, hdl);                                   \
         return PARMCI_PutValue##Name(src, dst, proc);                                         \
     }                                                                                         \
     ARMCI_EXPORT      ARMCI_WEAK(ARMCI_NbPutValue##Name, PARMCI_NbPutValue##Name);            \

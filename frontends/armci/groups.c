@@ -39,6 +39,7 @@ static struct tern_armci_group *make(const char *call, tern_team *team, const in
 
 static ARMCI_Group public_group(struct tern_armci_group *group, armci_comm_t comm)
 {
+    group->comm = comm;
     return (ARMCI_Group){ .comm = comm,
                           .noncoll_pgroup_comm = tern_armci_comm_none(),
                           .grp_to_abs = group->tables,
@@ -59,21 +60,13 @@ void tern_armci_start_groups(void)
     free(ranks);
 }
 
-void tern_armci_stop_groups(void)
-{
-    struct tern_armci_group *world = tern_armci_group_of("ARMCI_Finalize", &tern_armci.world);
-
-    tern_front_check(tern_ctx_free(world->ctx), "ARMCI_Finalize", "freeing the context of all ranks");
-    tern_armci_comm_free(&tern_armci.world.comm);
-    free(world);
-}
-
 /* Create the group of n ranks of the job. Ranks that are not among them get a group without members. */
 static ARMCI_Group create(const char *call, const int *ranks, int n)
 {
     ARMCI_Group none = { .comm = tern_armci_comm_none(), .noncoll_pgroup_comm = tern_armci_comm_none(), .rank = -1 };
-    tern_team  *team;
     bool        member = false;
+    tern_team  *team;
+    struct tern_armci_group *group;
 
     for (int i = 0; i < n; i++) {
         tern_armci_check_rank(call, ranks[i]);
@@ -82,7 +75,10 @@ static ARMCI_Group create(const char *call, const int *ranks, int n)
     if (!member)
         return none;
     tern_front_check(tern_team_create(tern_team_world(), ranks, n, 0, &team), call, "creating a group");
-    return public_group(make(call, team, ranks, n), tern_armci_comm_of(call, ranks, n));
+    group = make(call, team, ranks, n);
+    group->next = tern_armci.groups;
+    tern_armci.groups = group;
+    return public_group(group, tern_armci_comm_of(call, ranks, n));
 }
 
 /* Create a group from ranks of a parent. */
@@ -116,8 +112,14 @@ ARMCI_EXPORT void ARMCI_Group_create_child(int grp_size, int *pid_list, ARMCI_Gr
     create_child("ARMCI_Group_create_child", grp_size, pid_list, group_out, group_parent);
 }
 
+/* Free the team and the context of a group. */
 static void release(const char *call, struct tern_armci_group *group)
 {
+    struct tern_armci_group **link = &tern_armci.groups;
+
+    while (*link != group)
+        link = &(*link)->next;
+    *link = group->next;
     tern_front_check(tern_ctx_free(group->ctx), call, "freeing the context of a group");
     tern_front_check(tern_team_free(group->team), call, "freeing a group");
     free(group);
@@ -127,6 +129,22 @@ void tern_armci_unuse_group(const char *call, struct tern_armci_group *group)
 {
     if (--group->blocks == 0 && group->dropped)
         release(call, group);
+}
+
+/* Free the groups that the program has not freed, and the group of all ranks. The members of a group have the same
+ * list of common groups, so that their collective calls match. There are no allocations any more. */
+void tern_armci_stop_groups(void)
+{
+    const char              *call = "ARMCI_Finalize";
+    struct tern_armci_group *world = tern_armci_group_of(call, &tern_armci.world);
+
+    while (tern_armci.groups != NULL) {
+        tern_armci_comm_free(&tern_armci.groups->comm);
+        release(call, tern_armci.groups);
+    }
+    tern_front_check(tern_ctx_free(world->ctx), call, "freeing the context of all ranks");
+    tern_armci_comm_free(&world->comm);
+    free(world);
 }
 
 /* Free a group. While the group has allocations, the team stays until the last of them is freed. */
@@ -143,7 +161,8 @@ ARMCI_EXPORT void ARMCI_Group_free(ARMCI_Group *group)
         tern_front_die(call, "the group of all ranks cannot be freed");
     if (group->grp_to_abs == tern_armci.chosen.grp_to_abs)
         tern_armci.chosen = tern_armci.world;
-    tern_armci_comm_free(&group->comm);
+    tern_armci_comm_free(&g->comm);
+    group->comm = tern_armci_comm_none();
     group->grp_to_abs = group->abs_to_grp = NULL;
     group->rank = -1;
     group->size = 0;
@@ -176,12 +195,16 @@ ARMCI_EXPORT void ARMCI_Group_set_default(ARMCI_Group *group)
 ARMCI_EXPORT void ARMCI_Group_get_default(ARMCI_Group *group_out)
 {
     tern_armci_check_running("ARMCI_Group_get_default");
+    if (group_out == NULL)
+        tern_front_die("ARMCI_Group_get_default", "the result is NULL");
     *group_out = tern_armci.chosen;
 }
 
 ARMCI_EXPORT void ARMCI_Group_get_world(ARMCI_Group *group_out)
 {
     tern_armci_check_running("ARMCI_Group_get_world");
+    if (group_out == NULL)
+        tern_front_die("ARMCI_Group_get_world", "the result is NULL");
     *group_out = tern_armci.world;
 }
 

@@ -133,11 +133,11 @@ static void store(const char *call, armci_hdl_t *handle, tern_event event)
     slot->events[slot->count++] = event;
 }
 
-bool tern_armci_set_done(armci_hdl_t *handle)
+bool tern_armci_set_done(const char *call, armci_hdl_t *handle)
 {
     if (handle == NULL)
         return false;
-    store("ARMCI", handle, TERN_EVENT_INIT);
+    store(call, handle, TERN_EVENT_INIT);
     return (handle->state & AGGREGATE) != 0;
 }
 
@@ -190,11 +190,15 @@ int tern_armci_finish(struct tern_armci_op *op, tern_status status)
 
 ARMCI_EXPORT void ARMCI_INIT_HANDLE(armci_hdl_t *hdl)
 {
+    if (hdl == NULL)
+        tern_front_die("ARMCI_INIT_HANDLE", "the handle is NULL");
     hdl->slot = hdl->state = 0;
 }
 
 ARMCI_EXPORT void ARMCI_SET_AGGREGATE_HANDLE(armci_hdl_t *handle)
 {
+    if (handle == NULL)
+        tern_front_die("ARMCI_SET_AGGREGATE_HANDLE", "the handle is NULL");
     if (slot_of(handle) == NULL)
         ARMCI_INIT_HANDLE(handle);
     handle->state |= AGGREGATE;
@@ -202,6 +206,8 @@ ARMCI_EXPORT void ARMCI_SET_AGGREGATE_HANDLE(armci_hdl_t *handle)
 
 ARMCI_EXPORT void ARMCI_UNSET_AGGREGATE_HANDLE(armci_hdl_t *handle)
 {
+    if (handle == NULL)
+        tern_front_die("ARMCI_UNSET_AGGREGATE_HANDLE", "the handle is NULL");
     handle->state &= ~AGGREGATE;
 }
 

@@ -3,7 +3,9 @@
  * An allocation is a region of Tern in which each rank chooses the size of its part. The program gets a pointer for
  * each part: an address of this process for near ranks, and the address in the process of the owner for the others.
  */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "state.h"
 
@@ -20,7 +22,6 @@ static void publish(const char *call, struct tern_armci_block *block, void **poi
 
         if (size == 0) {
             pointers[i] = NULL;
-            block->has_gaps = true;
             continue;
         }
         if (tern_armci.near[proc])
@@ -34,17 +35,39 @@ static void publish(const char *call, struct tern_armci_block *block, void **poi
     }
 }
 
+/* Create the region of an allocation. If there is not enough memory, all ranks get NULL; the first one says why. */
+static tern_region *create_region(const char *call, const struct tern_armci_group *group, armci_size_t bytes)
+{
+    tern_region *region;
+    tern_status  status = tern_region_create(group->ctx, (uint64_t)bytes, &TERN_REGION_OPTS(.each = 1), &region);
+
+    if (status == TERN_ERR_NOMEM || status == TERN_ERR_SYSTEM) {
+        if (group->rank == 0)
+            fprintf(stderr, "tern: rank %d: %s of %ld bytes: %s: %s\n", tern_armci.me, call, bytes,
+                    tern_strerror(status), tern_error_detail());
+        return NULL;
+    }
+    tern_front_check(status, call, "allocating memory");
+    return region;
+}
+
 static int allocate(const char *call, void **pointers, armci_size_t bytes, const ARMCI_Group *group)
 {
     struct tern_armci_group *g = tern_armci_group_of(call, group);
-    struct tern_armci_block *block = tern_front_alloc(call, 1, sizeof *block);
+    struct tern_armci_block *block;
+    tern_region             *region;
 
     if (bytes < 0)
         tern_front_die(call, "the size is %ld; it must not be negative", bytes);
     if (pointers == NULL)
         tern_front_die(call, "the array of pointers is NULL");
-    tern_front_check(tern_region_create(g->ctx, (uint64_t)bytes, &TERN_REGION_OPTS(.each = 1), &block->region), call,
-                     "allocating memory");
+    region = create_region(call, g, bytes);
+    if (region == NULL) {
+        memset(pointers, 0, (size_t)g->size * sizeof *pointers);
+        return FAIL;
+    }
+    block = tern_front_alloc(call, 1, sizeof *block);
+    block->region = region;
     block->group = g;
     block->number = ++g->next_block;
     g->blocks++;
@@ -92,41 +115,6 @@ static struct tern_armci_block *block_with(const struct tern_armci_group *group,
     return NULL;
 }
 
-/* Agree on the allocation to free. Ranks whose part is empty pass NULL, and learn from the others which one it is. */
-static struct tern_armci_block *agree(const char *call, struct tern_armci_block *block, struct tern_armci_group *group)
-{
-    uint64_t *numbers, mine = block != NULL ? block->number : 0, number = 0;
-
-    if (block != NULL && !block->has_gaps)
-        return block;
-    numbers = tern_front_alloc(call, (size_t)group->size, sizeof *numbers);
-    tern_front_check(tern_allgather(group->ctx, &mine, sizeof mine, numbers), call, "agreeing on the allocation");
-    for (int i = 0; i < group->size; i++) {
-        if (numbers[i] != 0 && number != 0 && numbers[i] != number)
-            tern_front_die(call, "the ranks free different allocations: number %lu and number %lu of the group",
-                           (unsigned long)number, (unsigned long)numbers[i]);
-        if (numbers[i] != 0)
-            number = numbers[i];
-    }
-    free(numbers);
-    /* All parts may be empty: then every rank passes NULL, and the oldest such allocation is meant. */
-    return number != 0 ? block_with(group, number) : NULL;
-}
-
-static void release(const char *call, struct tern_armci_block *block)
-{
-    struct tern_armci_block **link = &tern_armci.blocks;
-
-    while (*link != block)
-        link = &(*link)->next;
-    *link = block->next;
-    tern_front_check(tern_quiet(tern_armci.far_ctx), call, "completing operations on the memory");
-    tern_armci_drop_segments(block);
-    tern_front_check(tern_region_free(block->region), call, "freeing memory");
-    tern_armci_unuse_group(call, block->group);
-    free(block);
-}
-
 /* The oldest allocation of a group in which no rank has memory. */
 static struct tern_armci_block *empty_block(const struct tern_armci_group *group)
 {
@@ -141,6 +129,44 @@ static struct tern_armci_block *empty_block(const struct tern_armci_group *group
             oldest = block; /* the list begins with the newest one */
     }
     return oldest;
+}
+
+/* Agree on the allocation to free. Ranks whose part is empty pass NULL, and learn from the others which one it is. */
+static struct tern_armci_block *agree(const char *call, struct tern_armci_block *block, struct tern_armci_group *group)
+{
+    uint64_t *numbers = tern_front_alloc(call, (size_t)group->size, sizeof *numbers);
+    uint64_t  mine = block != NULL ? block->number : 0, number = 0;
+
+    tern_front_check(tern_allgather(group->ctx, &mine, sizeof mine, numbers), call, "agreeing on the allocation");
+    for (int i = 0; i < group->size; i++) {
+        if (numbers[i] != 0 && number != 0 && numbers[i] != number)
+            tern_front_die(call, "the ranks free different allocations: number %lu and number %lu of the group",
+                           (unsigned long)number, (unsigned long)numbers[i]);
+        if (numbers[i] != 0)
+            number = numbers[i];
+    }
+    free(numbers);
+    if (number == 0) /* every rank passes NULL: the oldest allocation in which all parts are empty is meant */
+        return empty_block(group);
+    block = block_with(group, number);
+    if (mine == 0 && tern_region_size(block->region, group->rank) > 0)
+        tern_front_die(call, "this rank passes NULL, but has %lu bytes in the allocation that other ranks free",
+                       (unsigned long)tern_region_size(block->region, group->rank));
+    return block;
+}
+
+static void release(const char *call, struct tern_armci_block *block)
+{
+    struct tern_armci_block **link = &tern_armci.blocks;
+
+    while (*link != block)
+        link = &(*link)->next;
+    *link = block->next;
+    tern_front_check(tern_quiet(tern_armci.far_ctx), call, "completing operations on the memory");
+    tern_armci_drop_segments(block);
+    tern_front_check(tern_region_free(block->region), call, "freeing memory");
+    tern_armci_unuse_group(call, block->group);
+    free(block);
 }
 
 static int deallocate(const char *call, void *ptr, const ARMCI_Group *group)
@@ -159,8 +185,6 @@ static int deallocate(const char *call, void *ptr, const ARMCI_Group *group)
     if (g == NULL)
         g = tern_armci_group_of(call, &tern_armci.world);
     block = agree(call, block, g);
-    if (block == NULL)
-        block = empty_block(g);
     if (block == NULL)
         tern_front_die(call, "all ranks pass NULL, but there is no allocation in which all parts are empty");
     release(call, block);
@@ -187,16 +211,14 @@ ARMCI_EXPORT int ARMCI_Free_group(void *ptr, ARMCI_Group *group)
     return deallocate("ARMCI_Free_group", ptr, group);
 }
 
+/* Free the allocations that the program has not freed. The members of a group have the same list of common
+ * allocations, so that their collective calls match. */
 void tern_armci_drop_blocks(void)
 {
+    while (tern_armci.blocks != NULL)
+        release("ARMCI_Finalize", tern_armci.blocks);
     for (int proc = 0; proc < tern_armci.size; proc++)
         free(tern_armci.peers[proc].segments);
-    while (tern_armci.blocks != NULL) {
-        struct tern_armci_block *block = tern_armci.blocks;
-
-        tern_armci.blocks = block->next; /* tern_finalize frees the region */
-        free(block);
-    }
 }
 
 ARMCI_EXPORT void *PARMCI_Malloc_local(armci_size_t size)

@@ -5,10 +5,12 @@
 #include "state.h"
 
 struct armcix_mutex_hdl_s {
-    tern_mutexes *set;
+    tern_mutexes      *set;
+    armcix_mutex_hdl_t next; /* list of all sets of ARMCIX_Create_mutexes_hdl, the newest first */
 };
 
 static struct armcix_mutex_hdl_s simple; /* the set of ARMCI_Create_mutexes */
+static armcix_mutex_hdl_t        handles;
 
 static void create(const char *call, armcix_mutex_hdl_t hdl, int count, tern_ctx *ctx)
 {
@@ -78,10 +80,28 @@ ARMCI_EXPORT void PARMCI_Unlock(int mutex, int proc)
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_Unlock, PARMCI_Unlock);
 
+/* Free a set of ARMCIX_Create_mutexes_hdl. */
+static void destroy(const char *call, armcix_mutex_hdl_t hdl)
+{
+    armcix_mutex_hdl_t *link = &handles;
+
+    while (*link != NULL && *link != hdl)
+        link = &(*link)->next;
+    if (*link == NULL)
+        tern_front_die(call, "there are no mutexes with the handle %p, or they have been destroyed", (void *)hdl);
+    tern_front_check(tern_mutex_free(hdl->set), call, "freeing the mutexes");
+    *link = hdl->next;
+    free(hdl);
+}
+
 void tern_armci_drop_mutexes(void)
 {
+    const char *call = "ARMCI_Finalize";
+
+    while (handles != NULL)
+        destroy(call, handles);
     if (simple.set != NULL)
-        tern_front_check(tern_mutex_free(simple.set), "ARMCI_Finalize", "freeing the mutexes");
+        tern_front_check(tern_mutex_free(simple.set), call, "freeing the mutexes");
     simple.set = NULL;
 }
 
@@ -92,15 +112,15 @@ ARMCI_EXPORT armcix_mutex_hdl_t ARMCIX_Create_mutexes_hdl(int count, ARMCI_Group
     armcix_mutex_hdl_t       hdl = tern_front_alloc(call, 1, sizeof *hdl);
 
     create(call, hdl, count, group->ctx);
+    hdl->next = handles;
+    handles = hdl;
     return hdl;
 }
 
 ARMCI_EXPORT int ARMCIX_Destroy_mutexes_hdl(armcix_mutex_hdl_t hdl)
 {
-    const char *call = "ARMCIX_Destroy_mutexes_hdl";
-
-    tern_front_check(tern_mutex_free(set_of(call, hdl)), call, "freeing the mutexes");
-    free(hdl);
+    tern_armci_check_running("ARMCIX_Destroy_mutexes_hdl");
+    destroy("ARMCIX_Destroy_mutexes_hdl", hdl);
     return 0;
 }
 

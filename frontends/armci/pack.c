@@ -36,15 +36,22 @@ ARMCI_EXPORT void armci_read_strided(void *ptr, int stride_levels, int stride_ar
 ARMCI_EXPORT void armci_stride_info_init(stride_info_t *sinfo, void *base_ptr, int stride_levels, const int *stride_arr,
                                          const int *seg_count)
 {
-    struct tern_armci_box box = { .count = seg_count, .levels = stride_levels };
-    bool                  any = tern_armci_check_box("armci_stride_info_init", &box);
+    const char           *call = "armci_stride_info_init";
+    struct tern_armci_box box = { .src = base_ptr,
+                                  .src_stride = stride_arr,
+                                  .dst = base_ptr,
+                                  .dst_stride = stride_arr,
+                                  .count = seg_count,
+                                  .levels = stride_levels };
+    bool                  any = tern_armci_check_box(call, &box);
 
     *sinfo = (stride_info_t){ .base_ptr = base_ptr, .stride_levels = stride_levels, .size = any ? 1 : 0 };
     sinfo->seg_count[0] = seg_count[0];
     for (int i = 0; i < stride_levels; i++) {
         sinfo->stride_arr[i] = stride_arr[i];
         sinfo->seg_count[i + 1] = seg_count[i + 1];
-        sinfo->size *= seg_count[i + 1];
+        if (any && __builtin_mul_overflow(sinfo->size, seg_count[i + 1], &sinfo->size))
+            tern_front_die(call, "the box has more than 2147483647 segments");
     }
 }
 

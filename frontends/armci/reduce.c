@@ -1,4 +1,4 @@
-/* reduce.c: ARMCI's reductions. */
+/* reduce.c: ARMCI's reductions, and exchanges of addresses, which are sums. */
 #include <string.h>
 
 #include "message_in.h"
@@ -148,3 +148,21 @@ TYPED_CALLS(l, long, ARMCI_LONG)
 TYPED_CALLS(ll, long long, ARMCI_LONG_LONG)
 TYPED_CALLS(f, float, ARMCI_FLOAT)
 TYPED_CALLS(d, double, ARMCI_DOUBLE)
+
+/* Exchange addresses: each of the n entries is set by one rank and NULL at all others, so that the sum is the address
+ * that was set. */
+static void exchange(const char *call, void **pointers, int n, const ARMCI_Group *group)
+{
+    _Static_assert(sizeof *pointers == sizeof(long), "an address is summed as a long");
+    reduce(call, SCOPE_ALL, pointers, n, "+", ARMCI_LONG, group);
+}
+
+ARMCI_EXPORT void armci_exchange_address(void *ptr_ar[], int n)
+{
+    exchange("armci_exchange_address", ptr_ar, n, &tern_armci.world);
+}
+
+ARMCI_EXPORT void armci_exchange_address_grp(void *ptr_arr[], int n, ARMCI_Group *group)
+{
+    exchange("armci_exchange_address_grp", ptr_arr, n, group);
+}

@@ -28,22 +28,23 @@
 
 /* A group, to which the public ARMCI_Group points by its grp_to_abs. */
 struct tern_armci_group {
-    tern_team *team;
-    tern_ctx  *ctx; /* for collective calls only */
-    int        rank, size;
-    uint64_t   next_block; /* number of the next allocation, which is equal at all members */
-    int        blocks;     /* allocations that are not freed */
-    bool       dropped;    /* ARMCI_Group_free was called while there were allocations */
-    int        tables[];   /* ranks in the job by rank in the group, then the reverse */
+    tern_team               *team;
+    tern_ctx                *ctx; /* for collective calls only */
+    armci_comm_t             comm;
+    struct tern_armci_group *next; /* list of all groups but that of all ranks, the newest first */
+    int                      rank, size;
+    uint64_t                 next_block; /* number of the next allocation, which is equal at all members */
+    int                      blocks;     /* allocations that are not freed */
+    bool                     dropped;    /* ARMCI_Group_free was called while there were allocations */
+    int                      tables[];   /* ranks in the job by rank in the group, then the reverse */
 };
 
 /* An allocation of ARMCI_Malloc. */
 struct tern_armci_block {
     tern_region             *region;
     struct tern_armci_group *group;
-    uint64_t                 number;   /* in the group */
-    bool                     has_gaps; /* some parts are empty */
-    struct tern_armci_block *next;     /* list of all allocations */
+    uint64_t                 number; /* in the group */
+    struct tern_armci_block *next;   /* list of all allocations, the newest first */
 };
 
 /* The part of an allocation at a rank, by the addresses that the program uses for it. */
@@ -71,6 +72,7 @@ struct tern_armci {
     tern_team               *msg_team;
     struct tern_armci_peer  *peers;         /* [size] */
     struct tern_armci_block *blocks;        /* list of all allocations */
+    struct tern_armci_group *groups;        /* list of all groups but that of all ranks */
     tern_region             *words;         /* notification counters: a word for each rank */
     ARMCI_Group              world, chosen; /* the group of all ranks, and the default group */
     uint64_t                *waited;        /* [size] notifications of each rank that this one has waited for */
@@ -161,8 +163,12 @@ struct tern_armci_op tern_armci_blocking(const char *call, int proc, bool get);
 struct tern_armci_op tern_armci_nonblocking(const char *call, int proc, bool get, armci_hdl_t *handle);
 const tern_opts     *tern_armci_opts(struct tern_armci_op *op); /* sets the event in *op, which must then not move */
 int                  tern_armci_finish(struct tern_armci_op *op, tern_status status);
-bool                 tern_armci_set_done(armci_hdl_t *handle); /* returns whether the handle is an aggregate */
-void                 tern_armci_free_handles(void);
+bool tern_armci_set_done(const char *call, armci_hdl_t *handle); /* returns whether it is an aggregate */
+void tern_armci_free_handles(void);
+
+/* contig.c: check the number of bytes and the local address of an operation. Returns whether there is nothing to
+ * transfer; the handle is then done. */
+bool tern_armci_is_empty(const struct tern_armci_op *op, const void *local, int bytes);
 
 /* acc.c: what an accumulate computes. */
 tern_acc_args tern_armci_acc_args(const char *call, int datatype, const void *scale);

@@ -12,11 +12,15 @@ bool tern_armci_check_box(const char *call, const struct tern_armci_box *box)
         tern_front_die(call, "%d stride levels; there may be 0 to %d", box->levels, ARMCI_MAX_STRIDE_LEVEL);
     if (box->count == NULL)
         tern_front_die(call, "the list of counts is NULL");
+    if (box->levels > 0 && (box->src_stride == NULL || box->dst_stride == NULL))
+        tern_front_die(call, "a list of %d strides is NULL", box->levels);
     for (int i = 0; i <= box->levels; i++) {
         if (box->count[i] < 0)
             tern_front_die(call, "count[%d] is %d; it must not be negative", i, box->count[i]);
         any = any && box->count[i] > 0;
     }
+    if (any && (box->src == NULL || box->dst == NULL))
+        tern_front_die(call, "the address of the %s is NULL", box->src == NULL ? "source" : "destination");
     return any;
 }
 
@@ -80,6 +84,9 @@ static void describe(struct shape *shape, const struct tern_armci_box *box, bool
                                   .local_stride = shape->local, .remote = offset, .remote_stride = shape->remote);
 }
 
+/* Bytes that no memory has; the sum of the extents of all levels does not overflow. */
+#define FARTHEST (INT64_C(1) << 58)
+
 /* Check that the remote side of a box lies in memory of a near rank. */
 static void check_near_box(const struct tern_armci_op *op, const struct tern_armci_box *box, bool get)
 {
@@ -91,9 +98,9 @@ static void check_near_box(const struct tern_armci_op *op, const struct tern_arm
         int64_t extent = (int64_t)stride[i] * (box->count[i + 1] - 1);
 
         if (extent < 0)
-            low += extent;
+            low += extent > -FARTHEST ? extent : -FARTHEST;
         else
-            high += extent;
+            high += extent < FARTHEST ? extent : FARTHEST;
     }
     tern_armci_check_near(op->call, op->proc, remote + low, (size_t)(high - low));
 }
@@ -104,12 +111,12 @@ static int put_box(struct tern_armci_op *op, const struct tern_armci_box *box)
     struct tern_armci_place place;
 
     if (!tern_armci_check_box(op->call, box)) {
-        tern_armci_set_done(op->handle);
+        tern_armci_set_done(op->call, op->handle);
         return 0;
     }
     if (tern_armci.near[op->proc]) {
         check_near_box(op, box, false);
-        tern_armci_set_done(op->handle);
+        tern_armci_set_done(op->call, op->handle);
         tern_armci_release();
         tern_armci_copy_box(box);
         tern_armci_release();
@@ -127,12 +134,12 @@ static int get_box(struct tern_armci_op *op, const struct tern_armci_box *box)
     struct tern_armci_place place;
 
     if (!tern_armci_check_box(op->call, box)) {
-        tern_armci_set_done(op->handle);
+        tern_armci_set_done(op->call, op->handle);
         return 0;
     }
     if (tern_armci.near[op->proc]) {
         check_near_box(op, box, true);
-        tern_armci_set_done(op->handle);
+        tern_armci_set_done(op->call, op->handle);
         tern_armci_copy_box(box);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         return 0;
@@ -149,7 +156,7 @@ static int acc_box(struct tern_armci_op *op, const tern_acc_args *args, const st
     struct tern_armci_place place;
 
     if (!tern_armci_check_box(op->call, box)) {
-        tern_armci_set_done(op->handle);
+        tern_armci_set_done(op->call, op->handle);
         return 0;
     }
     place = tern_armci_find(op->call, op->proc, box->dst);
@@ -157,7 +164,7 @@ static int acc_box(struct tern_armci_op *op, const tern_acc_args *args, const st
     if (tern_armci.near[op->proc]) {
         tern_front_check(tern_acc_strided(tern_armci.near_ctx, place.region, op->proc, &shape.strided, args), op->call,
                          "the operation");
-        tern_armci_set_done(op->handle);
+        tern_armci_set_done(op->call, op->handle);
         return 0;
     }
     op->opts.acc = args;

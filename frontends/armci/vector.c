@@ -8,12 +8,18 @@
 enum kind { PUT, GET, ACC };
 
 /* Check a descriptor. Returns whether it contains any bytes. */
-static bool check_list(const char *call, const armci_giov_t *iov)
+static bool check_list(const char *call, enum kind kind, const armci_giov_t *iov)
 {
+    void *const *local = kind == GET ? iov->dst_ptr_array : iov->src_ptr_array;
+
     if (iov->bytes < 0 || iov->ptr_array_len < 0)
         tern_front_die(call, "%d segments of %d bytes; neither number may be negative", iov->ptr_array_len, iov->bytes);
     if (iov->ptr_array_len > 0 && (iov->src_ptr_array == NULL || iov->dst_ptr_array == NULL))
         tern_front_die(call, "a list of %d segments is NULL", iov->ptr_array_len);
+    for (int i = 0; i < iov->ptr_array_len; i++) {
+        if (local[i] == NULL && iov->bytes > 0)
+            tern_front_die(call, "the local address of segment %d is NULL", i);
+    }
     return iov->bytes > 0 && iov->ptr_array_len > 0;
 }
 
@@ -88,7 +94,7 @@ static void move_lists(struct tern_armci_op *op, enum kind kind, const armci_gio
         tern_front_die(op->call, "%d descriptors at %p: the list is invalid", n, (const void *)iov);
     tern_armci_release();
     for (int i = 0; i < n; i++) {
-        if (check_list(op->call, &iov[i]))
+        if (check_list(op->call, kind, &iov[i]))
             move_list(op, kind, &iov[i]);
     }
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
@@ -103,7 +109,7 @@ static int move_all(struct tern_armci_op *op, enum kind kind, const armci_giov_t
         move_lists(op, kind, iov, n);
         return 0;
     }
-    aggregate = tern_armci_set_done(op->handle); /* completes what a handle that is no aggregate still has */
+    aggregate = tern_armci_set_done(op->call, op->handle); /* completes what a handle that is no aggregate still has */
     ARMCI_SET_AGGREGATE_HANDLE(op->handle);
     move_lists(op, kind, iov, n);
     if (!aggregate)

@@ -4,6 +4,8 @@
  * hosts: a:2,b:2
  * env: TERN_ARMCI_DOMAIN=rank
  */
+#include <stdint.h>
+
 #include "armci_test.h"
 
 /* Parts of different sizes: rank r has 16 r bytes, so that rank 0 has none; then no rank has any. */
@@ -27,6 +29,20 @@ static void check_sizes(void)
     MUST(ARMCI_Free(parts[me]) == 0 && ARMCI_Free_memdev(none[me]) == 0);
     free(parts);
     free(none);
+}
+
+/* An allocation for which there is no memory at the last rank fails at all ranks, and the next one succeeds. */
+static void check_refusal(void)
+{
+    void **parts = malloc((size_t)n * sizeof *parts);
+
+    MUST(parts != NULL);
+    memset(parts, 1, (size_t)n * sizeof *parts);
+    MUST(ARMCI_Malloc(parts, me == n - 1 ? 1L << 50 : 8) == FAIL);
+    for (int i = 0; i < n; i++)
+        MUST(parts[i] == NULL);
+    MUST(ARMCI_Malloc(parts, 8) == 0 && parts[0] != NULL && ARMCI_Free(parts[me]) == 0);
+    free(parts);
 }
 
 /* What a group does: memory, puts by ranks of the job, a barrier, a broadcast, a sum. */
@@ -250,7 +266,7 @@ static void check_collectives(void)
         int    where;
     } best = { 10.0 * ((me * 7) % n), me };
     int         text[4] = { me, me, me, me }, root, up, left, right;
-    void      **addresses = calloc(2 * (size_t)n, sizeof *addresses);
+    void      **addresses = calloc((size_t)n + 1, sizeof *addresses), *tail = &root;
     ARMCI_Group world;
 
     MUST(addresses != NULL);
@@ -269,13 +285,17 @@ static void check_collectives(void)
     armci_msg_bintree(SCOPE_ALL, &root, &up, &left, &right);
     MUST(root == 0 && (up == -1) == (me == 0) && (left == -1 || left == 2 * me + 1) &&
          (right == -1 || right == left + 1));
-    addresses[2 * me] = &n;
-    addresses[2 * me + 1] = (void *)(size_t)(me + 1);
-    armci_exchange_address(addresses, 2);
+    addresses[me] = me % 2 ? (void *)(intptr_t)(-1 - me) : &n; /* also one with the highest bit */
+    addresses[n] = tail;                                       /* behind the entries of the call */
+    armci_exchange_address(addresses, n);
     for (int i = 0; i < n; i++)
-        MUST(addresses[2 * i] != NULL && addresses[2 * i + 1] == (void *)(size_t)(i + 1));
+        MUST(i % 2 ? addresses[i] == (void *)(intptr_t)(-1 - i) : addresses[i] != NULL);
+    MUST(addresses[n] == tail);
     ARMCI_Group_get_world(&world);
-    armci_exchange_address_grp(addresses, 2, &world);
+    memset(addresses, 0, (size_t)n * sizeof *addresses);
+    addresses[me] = &addresses[me];
+    armci_exchange_address_grp(addresses, n, &world);
+    MUST(addresses[me] == &addresses[me] && addresses[0] != NULL && addresses[n - 1] != NULL && addresses[n] == tail);
     MUST(armci_timer() > 0);
     free(addresses);
     {
@@ -300,11 +320,48 @@ static void check_job(void)
     ARMCI_Cleanup();
 }
 
+/* The number of mappings of this process. */
+static int mappings(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    int   lines = 0, c;
+
+    MUST(maps != NULL);
+    while ((c = getc(maps)) != EOF)
+        lines += c == '\n';
+    fclose(maps);
+    return lines;
+}
+
+/* ARMCI_Finalize frees what the program has not freed: memory, groups with memory, sets of mutexes. */
+static void check_leftovers(void)
+{
+    int before = 0;
+
+    for (int times = 0; times < 12; times++) {
+        void      **memory = malloc((size_t)n * sizeof *memory);
+        ARMCI_Group part;
+
+        start();
+        MUST(memory != NULL && ARMCI_Malloc(memory, 1L << 16) == 0);
+        ARMCI_Group_get_world(&part);
+        MUST(ARMCIX_Group_split(&part, me % 2, me, &part) == 0);
+        MUST(ARMCI_Malloc_group(memory, 1L << 16, &part) == 0);
+        MUST(ARMCIX_Create_mutexes_hdl(1, &part) != NULL);
+        free(memory);
+        finish();
+        if (times == 3)
+            before = mappings();
+    }
+    MUST(mappings() < before + 8);
+}
+
 int main(void)
 {
     start();
     for (int times = 0; times < 2; times++) {
         check_sizes();
+        check_refusal();
         check_groups();
         check_domains();
         check_messages();
@@ -316,5 +373,6 @@ int main(void)
     start(); /* the library can be started again */
     check_sizes();
     finish();
+    check_leftovers();
     return 0;
 }

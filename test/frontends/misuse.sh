@@ -35,6 +35,10 @@ ends acc_bytes 'ARMCI_NbAcc: the number of bytes is -8'
 ends_far put_address "ARMCI_Put: the address 0x[0-9a-f]* $none"
 ends_far get_address "ARMCI_NbGet: the address 0x[0-9a-f]* $none"
 ends_far null_address "ARMCI_Put: the address .nil. $none"
+ends_far put_null 'ARMCI_Put: the local address of 8 bytes is NULL'
+ends_far get_null 'ARMCI_NbGet: the local address of 8 bytes is NULL'
+ends_far acc_null 'ARMCI_Acc: the local address of 8 bytes is NULL'
+ends copy_null 'ARMCI_Copy: 8 bytes from .nil. to 0x'
 ends_far value_address "ARMCI_PutValueInt: the address 0x[0-9a-f]* $none"
 ends_far acc_address "ARMCI_Acc: the address 0x[0-9a-f]* $none"
 ends_far put_end 'ARMCI_Put: 64 bytes at 0x[0-9a-f]* exceed the memory of rank 1' 'ARMCI_Put: 64 bytes at offset 32'
@@ -42,9 +46,13 @@ ends_far get_end 'ARMCI_NbGet: 8 bytes at 0x[0-9a-f]* exceed' 'ARMCI_NbGet: 8 by
 ends_far acc_end 'ARMCI_Acc: .* 64 bytes at offset 32 do not lie in the 64 bytes of rank 1'
 ends_far box_end 'ARMCI_PutS: 72 bytes at 0x[0-9a-f]* exceed' 'ARMCI_PutS: the box needs the bytes 0 to 71 of rank 1'
 ends_far box_begin "ARMCI_GetS: the address 0x[0-9a-f]* $none" 'ARMCI_GetS: the box needs bytes from 8 before'
+ends_far box_null 'ARMCI_GetS: the address of the destination is NULL'
+ends_far box_strides 'ARMCI_PutS: a list of 1 strides is NULL'
+ends_far box_huge 'ARMCI_PutS: [0-9]* bytes at 0x[0-9a-f]* exceed the memory of rank 1' 'ARMCI_PutS: '
 ends_far list_end 'ARMCI_PutV: 8 bytes at 0x[0-9a-f]* exceed' 'ARMCI_PutV: piece 0, 8 bytes at offset 60'
 ends_far list_address "ARMCI_GetV: the address 0x[0-9a-f]* $none"
 ends list_null 'ARMCI_AccV: a list of 1 segments is NULL'
+ends_far list_hole 'ARMCI_GetV: the local address of segment 0 is NULL'
 ends_far flag_address "ARMCI_Put_flag: the address 0x[0-9a-f]* $none"
 ends_far acc_part 'ARMCI_Acc: .* a piece of 5 bytes does not consist of whole elements of 8 bytes'
 ends type 'ARMCI_Acc: there is no type 17'
@@ -53,17 +61,22 @@ ends operation 'ARMCI_Rmw: there is no operation 44'
 ends_far rmw_address "ARMCI_Rmw: the address 0x[0-9a-f]* $none"
 ends_far rmw_end "ARMCI_Rmw: the address 0x[0-9a-f]* $none"
 ends_far rmw_odd 'ARMCI_Rmw: the address 0x[0-9a-f]* is not a multiple of 8'
+ends aggregate 'ARMCI_SET_AGGREGATE_HANDLE: the handle is NULL'
 ends wait 'ARMCI_Wait: the handle is NULL'
 ends size 'ARMCI_Malloc: the size is -1'
 ends array 'ARMCI_Malloc: the array of pointers is NULL'
 ends free 'ARMCI_Free: 0x[0-9a-f]* is no pointer to this rank'
 ends free_other 'ARMCI_Free: 0x[0-9a-f]* is no pointer to this rank'
 ends free_null 'ARMCI_Free: all ranks pass NULL'
+ends free_differs 'ARMCI_Free: this rank passes NULL, but has 64 bytes in the allocation that other ranks free'
 ends unlock 'ARMCI_Unlock: there are no mutexes'
 ends_far no_mutex 'ARMCI_Lock: .* no mutex 2 of rank 1'
 ends_far not_held 'ARMCI_Unlock: .* mutex 0 of rank 1 is held by nobody'
 ends mutexes_twice 'ARMCI_Create_mutexes: there are mutexes already'
 ends mutexes_gone 'ARMCI_Destroy_mutexes: there are no mutexes'
+ends_far mutex_held 'ARMCI_Destroy_mutexes: .* mutex 0 of rank [01] '
+ends end_held 'ARMCI_Finalize: .* mutex 0 of rank [01] '
+ends handle_gone 'ARMCIX_Destroy_mutexes_hdl: there are no mutexes with the handle 0x[0-9a-f]*, or they have been destroyed'
 ends group 'armci_msg_group_barrier: this rank, 0, is no member of the group'
 ends member 'ARMCI_Group_create: entry 0 of the list is rank 2; the parent has the ranks 0 to 1'
 ends member_twice 'ARMCI_Group_create: .* both 0'
@@ -78,6 +91,7 @@ ends self 'armci_msg_rcv: this rank waits for a message with tag 1 that it has n
 ends_far truncate 'armci_msg_rcv: .* 64 bytes with tag 3 from rank 0 .* exceeds the buffer of 8 bytes'
 ends domain 'armci_domain_nprocs: there is no domain with the number 99'
 ends segment 'armci_stride_info_next: there are only 1 segments'
+ends segments 'armci_stride_info_init: the box has more than 2147483647 segments'
 ends error 'ARMCI_Error: the program gives up \(7\)'
 check "the status is that of ARMCI_Error" status_is 7
 ends abort 'ARMCI_Error: armci_msg_abort was called \(5\)'

@@ -1,14 +1,18 @@
 /* misuse_armci.c: a job that misuses ARMCI in the way that its argument names, or in which the last rank dies while the
  * others wait; misuse.sh and misuse_mpi.sh expect how the job ends. */
+#include <limits.h>
 #include <signal.h>
 
 #include "armci_test.h"
 
-static void      **memory; /* 64 bytes at each rank */
-static long        value = 1;
-static double      one = 1;
-static int         stride[9] = { 8, 8, 8, 8, 8, 8, 8, 8, 8 }, count[10] = { 8, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
-static armci_hdl_t handle;
+static void             **memory; /* 64 bytes at each rank */
+static long               value = 1;
+static double             one = 1;
+static int                stride[9] = { 8, 8, 8, 8, 8, 8, 8, 8, 8 }, count[10] = { 8, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+static int                huge[9] = { INT_MAX, INT_MAX, INT_MAX, INT_MAX, INT_MAX, INT_MAX, INT_MAX, INT_MAX, INT_MAX };
+static armci_hdl_t        handle;
+static armcix_mutex_hdl_t mutexes;
+static ARMCI_Group        all;
 
 static char *there(long offset)
 {
@@ -26,6 +30,10 @@ static char *there(long offset)
     X(put_address, ARMCI_Put(&value, &one, 8, n - 1))                                                         \
     X(get_address, ARMCI_NbGet(&one, &value, 8, n - 1, &handle))                                              \
     X(null_address, ARMCI_Put(&value, NULL, 8, n - 1))                                                        \
+    X(put_null, ARMCI_Put(NULL, there(0), 8, n - 1))                                                          \
+    X(get_null, ARMCI_NbGet(there(0), NULL, 8, n - 1, &handle))                                               \
+    X(acc_null, ARMCI_Acc(ARMCI_ACC_DBL, &one, NULL, there(0), 8, n - 1))                                     \
+    X(copy_null, (ARMCI_Copy(NULL, &value, 8), 0))                                                            \
     X(value_address, ARMCI_PutValueInt(1, &one, n - 1))                                                       \
     X(acc_address, ARMCI_Acc(ARMCI_ACC_DBL, &one, &one, &value, 8, n - 1))                                    \
     X(put_end, ARMCI_Put(memory[me], there(32), 64, n - 1))                                                   \
@@ -34,9 +42,13 @@ static char *there(long offset)
     X(box_end, (count[1] = 9, ARMCI_PutS(memory[me], stride, there(0), stride, count, 1, n - 1)))             \
     X(box_begin,                                                                                              \
       (stride[1] = -8, count[2] = 2, ARMCI_GetS(there(0), stride, memory[me], stride + 2, count, 2, n - 1)))  \
+    X(box_null, ARMCI_GetS(there(0), stride, NULL, stride, count, 1, n - 1))                                  \
+    X(box_strides, ARMCI_PutS(&value, NULL, there(0), stride, count, 1, n - 1))                               \
+    X(box_huge, ARMCI_PutS(&value, huge, there(0), huge, huge, 8, n - 1))                                     \
     X(list_end, ARMCI_PutV(&(armci_giov_t){ (void *[]){ &value }, (void *[]){ there(60) }, 8, 1 }, 1, n - 1)) \
     X(list_address, ARMCI_GetV(&(armci_giov_t){ (void *[]){ &one }, (void *[]){ &value }, 8, 1 }, 1, n - 1))  \
     X(list_null, ARMCI_AccV(ARMCI_ACC_DBL, &one, &(armci_giov_t){ NULL, NULL, 8, 1 }, 1, n - 1))              \
+    X(list_hole, ARMCI_GetV(&(armci_giov_t){ (void *[]){ there(0) }, (void *[]){ NULL }, 8, 1 }, 1, n - 1))   \
     X(flag_address, ARMCI_Put_flag(&value, there(0), 8, stride, 1, n - 1))                                    \
     X(acc_part, ARMCI_Acc(ARMCI_ACC_DBL, &one, &one, there(0), 5, n - 1))                                     \
     X(type, ARMCI_Acc(17, &one, &value, memory[0], 8, 0))                                                     \
@@ -45,17 +57,23 @@ static char *there(long offset)
     X(rmw_address, ARMCI_Rmw(ARMCI_SWAP, &value, &one, 1, n - 1))                                             \
     X(rmw_end, ARMCI_Rmw(ARMCI_FETCH_AND_ADD, &value, there(64), 1, n - 1))                                   \
     X(rmw_odd, ARMCI_Rmw(ARMCI_FETCH_AND_ADD_LONG, &value, there(4), 1, n - 1))                               \
+    X(aggregate, (ARMCI_SET_AGGREGATE_HANDLE(NULL), 0))                                                       \
     X(wait, ARMCI_Wait(NULL))                                                                                 \
     X(size, ARMCI_Malloc(memory, -1))                                                                         \
     X(array, ARMCI_Malloc(NULL, 8))                                                                           \
     X(free, ARMCI_Free((char *)memory[me] + 8))                                                               \
     X(free_other, ARMCI_Free(memory[(me + 1) % n]))                                                           \
     X(free_null, ARMCI_Free(NULL))                                                                            \
+    X(free_differs, ARMCI_Free(me == 0 ? NULL : memory[me]))                                                  \
     X(unlock, (ARMCI_Unlock(0, 0), 0))                                                                        \
     X(no_mutex, (ARMCI_Create_mutexes(2), ARMCI_Lock(2, n - 1), 0))                                           \
     X(not_held, (ARMCI_Create_mutexes(1), ARMCI_Unlock(0, n - 1), 0))                                         \
     X(mutexes_twice, (ARMCI_Create_mutexes(1), ARMCI_Create_mutexes(1)))                                      \
     X(mutexes_gone, ARMCI_Destroy_mutexes())                                                                  \
+    X(mutex_held, (ARMCI_Create_mutexes(1), ARMCI_Lock(0, me), ARMCI_Destroy_mutexes()))                      \
+    X(end_held, (ARMCI_Create_mutexes(1), ARMCI_Lock(0, me), ARMCI_Finalize()))                               \
+    X(handle_gone, (ARMCI_Group_get_world(&all), mutexes = ARMCIX_Create_mutexes_hdl(1, &all),                \
+                    ARMCIX_Destroy_mutexes_hdl(mutexes), ARMCIX_Destroy_mutexes_hdl(mutexes)))                \
     X(group, (armci_msg_group_barrier(&(ARMCI_Group){ .rank = -1 }), 0))                                      \
     X(member, (ARMCI_Group_create(1, &n, &(ARMCI_Group){ .rank = -1 }), 0))                                   \
     X(member_twice, (ARMCI_Group_create(2, (int[]){ me, me }, &(ARMCI_Group){ .rank = -1 }), 0))              \
@@ -70,6 +88,7 @@ static char *there(long offset)
     X(domain, armci_domain_nprocs(ARMCI_DOMAIN_SMP, 99))                                                      \
     X(segment, (armci_stride_info_init(&info, &one, 0, stride, count), armci_stride_info_next(&info),         \
                 armci_stride_info_next(&info), 0))                                                            \
+    X(segments, (armci_stride_info_init(&info, &one, 2, huge, huge), 0))                                      \
     X(error, (ARMCI_Error("the program gives up", 7), 0))                                                     \
     X(abort, (armci_msg_abort(5), 0))                                                                         \
     X(end_twice, (ARMCI_Finalize(), ARMCI_Finalize()))                                                        \
@@ -136,7 +155,10 @@ int main(int argc, char **argv)
         truncate_message();
     else if (strncmp(how, "die", 3) == 0)
         die(how);
-    else if (me == 0 || strstr("size array free_other free_null mutexes_twice not_held no_mutex end_twice late", how))
+    else if (me == 0 ||
+             strstr("size array free_other free_null free_differs mutexes_twice not_held no_mutex mutex_held "
+                    "end_held handle_gone end_twice late",
+                    how))
         (void)misuse(how);
     ARMCI_Barrier();
     return 0;

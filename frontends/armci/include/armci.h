@@ -72,7 +72,8 @@ void ARMCI_Cleanup(void);
 void ARMCI_Error(const char *msg, int code);
 
 /* Memory. ARMCI_Malloc is collective; sizes may differ, and the pointer of a part of size 0 is NULL. Pointers to parts
- * of ranks on this node can be dereferenced. */
+ * of ranks on this node can be dereferenced. If there is not enough memory, the call returns FAIL at all ranks, and all
+ * pointers are NULL. */
 int   ARMCI_Malloc(void **base_ptrs, armci_size_t size);
 int   ARMCI_Free(void *ptr);
 int   ARMCI_Malloc_group(void **ptr_arr, armci_size_t bytes, ARMCI_Group *group);

@@ -43,7 +43,8 @@ void armci_msg_group_bcast_scope(int scope, void *buf, int len, int root, ARMCI_
 void armci_msg_clus_brdcst(void *buf, int len);
 void armci_grp_clus_brdcst(void *buf, int len, int grp_master, int grp_clus_nproc, ARMCI_Group *mastergroup);
 
-/* Exchange of addresses: each rank fills its own n entries of an array for all ranks. */
+/* Exchange of addresses: an array has n entries in all, of which each rank has set some and left the others NULL. Each
+ * entry is set by one rank. Afterwards, all ranks have all entries. */
 void armci_exchange_address(void *ptr_ar[], int n);
 void armci_exchange_address_grp(void *ptr_arr[], int n, ARMCI_Group *group);
 
