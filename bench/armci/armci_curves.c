@@ -2,9 +2,10 @@
  * to 8 of the ARMCI paper. armci-report builds it with Debian's ARMCI and with Tern's.
  *
  * Rank 0 measures against the last rank; the others wait in a barrier of MPI. The strided transfers move square
- * sections of a matrix of doubles. "columns" transfers such a section by one contiguous get for each column. Each line
- * is: operation, shape, bytes, nanoseconds per operation. A put or an accumulate includes its part of the fence behind
- * the series.
+ * sections of a matrix of doubles. "columns" transfers such a section by one contiguous get for each column. "copy" is
+ * the limit of the machine: memcpy copies the same bytes, row by row, to the memory of rank 0 itself. Each line is:
+ * operation, shape, bytes, nanoseconds per operation. A put or an accumulate includes its part of the fence behind the
+ * series.
  */
 #include <armci.h>
 #include <mpi.h>
@@ -13,19 +14,31 @@
 #include <string.h>
 
 enum { SIDE = 512, MOST = SIDE * SIDE * 8 };
-enum operation { PUT, GET, ACC, OPERATIONS };
+enum operation { PUT, GET, ACC, COPY, OPERATIONS };
 
-static const char *const names[OPERATIONS] = { "put", "get", "acc" };
+static const char *const names[OPERATIONS] = { "put", "get", "acc", "copy" };
 static double          **memory, *local;
 static double            one = 1;
 static int               target;
+
+/* Copy to the memory of this rank. */
+static void copy(int side, int bytes)
+{
+    if (side == 0)
+        memcpy(memory[0], local, (size_t)bytes);
+    for (int i = 0; i < side; i++)
+        memcpy(memory[0] + (size_t)i * SIDE, local + (size_t)i * (size_t)side, (size_t)side * 8);
+    __asm__ volatile("" ::: "memory"); /* each copy is made */
+}
 
 /* Transfer a square section of the given side, or, if there is none, a number of contiguous bytes. */
 static void transfer(enum operation op, int side, int bytes)
 {
     int dense[1] = { side * 8 }, wide[1] = { SIDE * 8 }, count[2] = { side * 8, side };
 
-    if (side == 0 && op == PUT)
+    if (op == COPY)
+        copy(side, bytes);
+    else if (side == 0 && op == PUT)
         ARMCI_Put(local, memory[target], bytes, target);
     else if (side == 0 && op == GET)
         ARMCI_Get(memory[target], local, bytes, target);
