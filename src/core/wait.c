@@ -4,7 +4,8 @@
  * With fewer cores than ranks, a wait polls a few times and yields, because the peer that it waits for needs the core;
  * but it does not yield while polls deliver messages, because more messages may have arrived already. A wait yields
  * many times before it sleeps, which is faster by measurement (docs/measuring.md), probably because a core on which
- * all ranks sleep takes long to wake. A longer wait is usually for a computation, which has the core to itself while
+ * all ranks sleep takes long to wake. But it sleeps soon if the kernel does not give the core to other ranks. A longer
+ * wait is usually for a computation, which has the core to itself while
  * the other ranks sleep. A rank sleeps on its bell; peers ring the bell when they have sent something. A rank that was
  * woken spins again: the puts of peers arrive without involving the core, and each would otherwise cost a wake-up. */
 #include "core/wait.h"
@@ -13,6 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -33,6 +35,7 @@
 #define LONGEST_SPIN 16                /* times TERN_SPIN */
 #define GIVE_WAY 50000                 /* ns of spinning after which the thread yields the core once */
 #define FIRST_YIELDS 4                 /* however long they take */
+#define JUDGED_YIELDS 20               /* yields after the first ones are in vain if the thread kept the core */
 #define LONGEST_NAP 50000              /* ns of sleep in a wait for memory whose writers may not wake this rank */
 #define LONGEST_NAP_WITH_HOOKS 1000000 /* ns of sleep while there are idle hooks */
 #define LONGEST_YIELDING 1000000       /* ns after spinning, for each rank on the core, for the rest of the yields */
@@ -205,6 +208,43 @@ static bool may_yield(int yields, int64_t idle, int64_t spin)
     return yields < tern_job.yields && (yields < FIRST_YIELDS || idle - spin < tern_job.turns * LONGEST_YIELDING);
 }
 
+/* Return how often the kernel has given the core of this thread to another one. */
+static uint32_t count_switches(void)
+{
+    struct rusage usage;
+
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint32_t)usage.ru_nvcsw + (uint32_t)usage.ru_nivcsw : 0;
+}
+
+/* Whether more ranks of this node are awake than there are cores. */
+static bool others_need_the_core(void)
+{
+    uint32_t awake = 0;
+
+    for (int rank = 0; rank < tern_job.boot.ranks; rank++)
+        if (tern_boot_same_node(&tern_job.boot, rank) &&
+            atomic_load_explicit(&tern_core_job_slot(rank)->sleepers, memory_order_relaxed) == 0 && /* a hint */
+            ++awake > tern_job.boot.segment->cores)
+            return true;
+    return false;
+}
+
+/* Yield the core. The kernel gives the core to another process of the same scheduling group only. Where each rank is in
+ * a group of its own, because it leads a session (autogroups, under the launcher of MPICH) or has a control group, the
+ * thread keeps the core until its slice ends. Therefore a wait whose yields were in vain, although ranks need the core,
+ * has no yields left and sleeps next. */
+static void yield(struct tern_wait_state *s)
+{
+    s->yields++;
+    sched_yield();
+    if (tern_job.turns <= 1 || tern_opt.yields >= 0)
+        return;
+    if (s->yields == FIRST_YIELDS)
+        s->switches = count_switches();
+    else if (s->yields == JUDGED_YIELDS && count_switches() == s->switches && others_need_the_core())
+        s->yields = (int16_t)tern_job.yields;
+}
+
 /* The name of the public call that waits: the description of a wait begins with it. */
 struct call_name {
     char text[256];
@@ -269,8 +309,7 @@ static inline __attribute__((always_inline)) tern_status poll_or_rest(const stru
             s->give_way_at = s->now + GIVE_WAY;
         }
     } else if (may_yield(s->yields, s->now - s->idle_since, s->spin)) {
-        s->yields++;
-        sched_yield();
+        yield(s);
     } else if (wait->by_caller) {
         announce_for_caller(wait, s);
     } else {

@@ -28,9 +28,13 @@ struct tern_wait {
 /* The state of a wait between its steps. All zero: the wait has not begun. */
 struct tern_wait_state {
     int64_t  start, now, idle_since, give_way_at, report_at, spin;
-    uint32_t polls, delivered, seen; /* seen: value of the bell when the sleep was announced */
-    int16_t  yields;
-    bool     announced; /* the next step may sleep on seen */
+    uint32_t polls, delivered;
+    union {
+        uint32_t seen;     /* value of the bell when the sleep was announced */
+        uint32_t switches; /* of the core, when the first yields had been made; while the wait yields */
+    };
+    int16_t yields;
+    bool    announced; /* the next step may sleep on seen */
 };
 
 /* Wait, and return the result of poll, or TERN_ERR_TIMEOUT with a detail. With TERN_NOW, poll is called once, and

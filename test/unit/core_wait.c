@@ -5,7 +5,8 @@
  * lasts longer than TERN_STALL_REPORT prints a report. If this or another thread has asked a consumer for a wake-up
  * during the last poll, the wait polls once more before it sleeps. A wait whose condition the caller evaluates does not
  * sleep after a poll before the caller has evaluated the condition, and every ring after its announcement ends its
- * sleep.
+ * sleep. With fewer cores than ranks, a wait whose yields do not give the core to others sleeps soon, but only if there
+ * are others that need the core.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -14,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -55,6 +57,23 @@ static tern_status wait_for(struct question *q, tern_deadline deadline)
     struct tern_wait wait = { .poll = ask, .describe = say, .arg = q, .deadline = deadline };
 
     return tern_core_wait(&wait);
+}
+
+/* The kernel of the test: it counts the yields, and gives the core to others at every yield or never. */
+static unsigned yields;
+static bool     gives_the_core;
+
+int sched_yield(void)
+{
+    yields++;
+    return 0;
+}
+
+int getrusage(__rusage_who_t who, struct rusage *usage)
+{
+    (void)who;
+    *usage = (struct rusage){ .ru_nivcsw = gives_the_core ? yields : 0 };
+    return 0;
 }
 
 /* Make a job of one rank, as far as waits use it. */
@@ -406,13 +425,47 @@ static void a_long_wait_is_reported(void **state)
     tern_opt.stall_report = 10;
 }
 
+/* Wait until a deadline as the first of three ranks on two cores, of which some sleep. Returns how often it yielded. */
+static unsigned yields_beside(unsigned asleep)
+{
+    struct tern_boot alone = tern_job.boot;
+    struct question  q = { .asked = 0 };
+
+    tern_job.boot = (struct tern_boot){ .ranks = 3, .locals = 3, .relay_fd = -1 };
+    assert_int_equal(tern_boot_arena_make(3, 2, &tern_job.boot.arena, &tern_job.boot.huge, &tern_job.boot.segment),
+                     TERN_OK);
+    for (unsigned i = 0; i < asleep; i++)
+        atomic_store(&tern_core_job_slot(2 - (int)i)->sleepers, 1);
+    tern_job.turns = 1 << 20; /* so that the number of yields counts, and not their time */
+    tern_job.spin_ns = 0;
+    tern_job.yields = 1000;
+    yields = 0;
+    assert_int_equal(wait_for(&q, tern_base_now() + 200000000), TERN_ERR_TIMEOUT);
+    tern_boot_leave(&tern_job.boot);
+    tern_job.boot = alone;
+    tern_job.turns = 1;
+    return yields;
+}
+
+static void yields_in_vain_end_soon(void **state)
+{
+    (void)state;
+    tern_base_options_load((char *[]){ NULL });
+    gives_the_core = false;
+    assert_in_range(yields_beside(0), 4, 40);
+    assert_true(yields_beside(1) > 40); /* nobody needs the core */
+    gives_the_core = true;
+    assert_true(yields_beside(0) > 40);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_returned),          cmocka_unit_test(it_looks_before_it_gives_up),
         cmocka_unit_test(a_deadline_ends_the_wait),      cmocka_unit_test(a_ring_wakes),
         cmocka_unit_test(without_a_ring_it_looks_again), cmocka_unit_test(a_long_wait_is_reported),
-        cmocka_unit_test(who_asks_too_late_looks_again), cmocka_unit_test(who_evaluates_misses_no_poll),
+        cmocka_unit_test(yields_in_vain_end_soon),       cmocka_unit_test(who_asks_too_late_looks_again),
+        cmocka_unit_test(who_evaluates_misses_no_poll),
     };
 
     return cmocka_run_group_tests_name("core wait", tests, job_make, job_remove);
