@@ -36,22 +36,24 @@ tern_acc_args tern_armci_acc_args(const char *call, int datatype, const void *sc
 }
 
 /* Accumulate contiguous elements. Near accumulates are complete when the call returns. */
-static int accumulate(struct tern_armci_op *op, const tern_acc_args *args, void *src, void *dst, int bytes)
+static int accumulate(const struct tern_armci_op *op, void *src, void *dst, int bytes)
 {
     struct tern_armci_place place;
+    struct tern_armci_end   end;
 
     if (tern_armci_is_empty(op, src, bytes))
         return 0;
     place = tern_armci_find(op->call, op->proc, dst);
-    op->opts.acc = args;
     if (tern_armci.near[op->proc]) {
-        tern_front_check(tern_acc(tern_armci.near_ctx, place.region, op->proc, place.offset, src, (size_t)bytes, args),
-                         op->call, "the operation");
+        tern_front_check(
+            tern_acc(tern_armci.near_ctx, place.region, op->proc, place.offset, src, (size_t)bytes, op->acc), op->call,
+            "the operation");
         tern_armci_set_done(op->call, op->handle);
         return 0;
     }
-    return tern_armci_finish(op, tern_acc_with(tern_armci.far_ctx, place.region, op->proc, place.offset, src,
-                                               (size_t)bytes, tern_armci_opts(op)));
+    return tern_armci_finish(op, &end,
+                             tern_acc_with(tern_armci.far_ctx, place.region, op->proc, place.offset, src, (size_t)bytes,
+                                           tern_armci_opts(op, &end)));
 }
 
 ARMCI_EXPORT int PARMCI_Acc(int datatype, void *scale, void *src, void *dst, int bytes, int proc)
@@ -59,7 +61,8 @@ ARMCI_EXPORT int PARMCI_Acc(int datatype, void *scale, void *src, void *dst, int
     struct tern_armci_op op = tern_armci_blocking("ARMCI_Acc", proc, false);
     tern_acc_args        args = tern_armci_acc_args(op.call, datatype, scale);
 
-    return accumulate(&op, &args, src, dst, bytes);
+    op.acc = &args;
+    return accumulate(&op, src, dst, bytes);
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_Acc, PARMCI_Acc);
 
@@ -68,6 +71,7 @@ ARMCI_EXPORT int PARMCI_NbAcc(int datatype, void *scale, void *src, void *dst, i
     struct tern_armci_op op = tern_armci_nonblocking("ARMCI_NbAcc", proc, false, hdl);
     tern_acc_args        args = tern_armci_acc_args(op.call, datatype, scale);
 
-    return accumulate(&op, &args, src, dst, bytes);
+    op.acc = &args;
+    return accumulate(&op, src, dst, bytes);
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_NbAcc, PARMCI_NbAcc);

@@ -13,9 +13,10 @@ bool tern_armci_is_empty(const struct tern_armci_op *op, const void *local, int 
 }
 
 /* Put to any rank. remote is the address at the rank. */
-static int put(struct tern_armci_op *op, const void *src, void *remote, int bytes)
+static int put(const struct tern_armci_op *op, const void *src, void *remote, int bytes)
 {
     struct tern_armci_place place;
+    struct tern_armci_end   end;
 
     if (tern_armci_is_empty(op, src, bytes))
         return 0;
@@ -28,13 +29,15 @@ static int put(struct tern_armci_op *op, const void *src, void *remote, int byte
         return 0;
     }
     place = tern_armci_find(op->call, op->proc, remote);
-    return tern_armci_finish(op, tern_put_with(tern_armci.far_ctx, place.region, op->proc, place.offset, src,
-                                               (size_t)bytes, tern_armci_opts(op)));
+    return tern_armci_finish(op, &end,
+                             tern_put_with(tern_armci.far_ctx, place.region, op->proc, place.offset, src, (size_t)bytes,
+                                           tern_armci_opts(op, &end)));
 }
 
-static int get(struct tern_armci_op *op, const void *remote, void *dst, int bytes)
+static int get(const struct tern_armci_op *op, const void *remote, void *dst, int bytes)
 {
     struct tern_armci_place place;
+    struct tern_armci_end   end;
 
     if (tern_armci_is_empty(op, dst, bytes))
         return 0;
@@ -46,8 +49,9 @@ static int get(struct tern_armci_op *op, const void *remote, void *dst, int byte
         return 0;
     }
     place = tern_armci_find(op->call, op->proc, remote);
-    return tern_armci_finish(op, tern_get_with(tern_armci.far_ctx, place.region, op->proc, place.offset, dst,
-                                               (size_t)bytes, tern_armci_opts(op)));
+    return tern_armci_finish(op, &end,
+                             tern_get_with(tern_armci.far_ctx, place.region, op->proc, place.offset, dst, (size_t)bytes,
+                                           tern_armci_opts(op, &end)));
 }
 
 static __attribute__((noinline)) int slow_put(const char *call, void *src, void *dst, int bytes, int proc)

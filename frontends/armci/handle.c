@@ -141,50 +141,28 @@ bool tern_armci_set_done(const char *call, armci_hdl_t *handle)
     return (handle->state & AGGREGATE) != 0;
 }
 
-static struct tern_armci_op begin(const char *call, int proc)
+const tern_opts *tern_armci_opts(const struct tern_armci_op *op, struct tern_armci_end *end)
 {
-    tern_armci_check_rank(call, proc);
-    return (struct tern_armci_op){ .call = call, .proc = proc, .opts = TERN_OPTS(.call = call) };
-}
-
-struct tern_armci_op tern_armci_blocking(const char *call, int proc, bool get)
-{
-    struct tern_armci_op op = begin(call, proc);
-
-    op.blocking = true;
-    op.get = get;
-    return op;
-}
-
-struct tern_armci_op tern_armci_nonblocking(const char *call, int proc, bool get, armci_hdl_t *handle)
-{
-    struct tern_armci_op op = begin(call, proc);
-
-    op.handle = handle;
-    op.get = get;
-    return op;
-}
-
-const tern_opts *tern_armci_opts(struct tern_armci_op *op)
-{
+    end->event = (tern_event)TERN_EVENT_INIT;
+    end->opts = TERN_OPTS(.call = op->call, .acc = op->acc, .signal = op->signal);
     if (!op->blocking && op->handle == NULL)
-        return &op->opts;
+        return &end->opts;
     if (op->get) {
-        op->opts.event = &op->event;
-        op->opts.flags |= TERN_WANT_EVENT;
+        end->opts.event = &end->event;
+        end->opts.flags |= TERN_WANT_EVENT;
     } else {
-        op->opts.local = &op->event;
+        end->opts.local = &end->event;
     }
-    return &op->opts;
+    return &end->opts;
 }
 
-int tern_armci_finish(struct tern_armci_op *op, tern_status status)
+int tern_armci_finish(const struct tern_armci_op *op, struct tern_armci_end *end, tern_status status)
 {
     tern_front_check(status, op->call, "the operation");
     if (op->blocking)
-        tern_front_check(tern_event_wait(&op->event, TERN_FOREVER), op->call, "the operation");
+        tern_front_check(tern_event_wait(&end->event, TERN_FOREVER), op->call, "the operation");
     else if (op->handle != NULL)
-        store(op->call, op->handle, op->event);
+        store(op->call, op->handle, end->event);
     return 0;
 }
 

@@ -87,16 +87,22 @@ struct tern_armci_place {
     uint64_t     base; /* address of the part, as the program knows it */
 };
 
-/* How an operation to a far rank ends: the options of the Tern call, and the event that is waited for or stored in the
- * handle. */
+/* An operation: how it ends, and what belongs to it beside the data. */
 struct tern_armci_op {
-    const char  *call;
-    armci_hdl_t *handle;
-    int          proc;
-    bool         blocking;
-    bool         get; /* completion counts; otherwise local completion */
-    tern_event   event;
-    tern_opts    opts;
+    const char          *call;
+    armci_hdl_t         *handle;
+    const tern_acc_args *acc;
+    const tern_signal   *signal;
+    int                  proc;
+    bool                 blocking;
+    bool                 get; /* completion counts; otherwise local completion */
+};
+
+/* The end of an operation to a far rank: the options of the Tern call, and the event that is waited for or stored in
+ * the handle. Near operations have none, because filling the options takes longer than a short copy. */
+struct tern_armci_end {
+    tern_event event;
+    tern_opts  opts;
 };
 
 /* A strided transfer in the terms of ARMCI. */
@@ -158,13 +164,24 @@ struct tern_armci_place  tern_armci_find(const char *call, int proc, const void 
 void                     tern_armci_check_near(const char *call, int proc, const void *addr, size_t bytes);
 struct tern_armci_block *tern_armci_block_at(int proc, const void *addr);
 
-/* handle.c: how operations to far ranks end. */
-struct tern_armci_op tern_armci_blocking(const char *call, int proc, bool get);
-struct tern_armci_op tern_armci_nonblocking(const char *call, int proc, bool get, armci_hdl_t *handle);
-const tern_opts     *tern_armci_opts(struct tern_armci_op *op); /* sets the event in *op, which must then not move */
-int                  tern_armci_finish(struct tern_armci_op *op, tern_status status);
-bool tern_armci_set_done(const char *call, armci_hdl_t *handle); /* returns whether it is an aggregate */
-void tern_armci_free_handles(void);
+/* Begin an operation, whose rank is checked. */
+static inline struct tern_armci_op tern_armci_blocking(const char *call, int proc, bool get)
+{
+    tern_armci_check_rank(call, proc);
+    return (struct tern_armci_op){ .call = call, .proc = proc, .blocking = true, .get = get };
+}
+
+static inline struct tern_armci_op tern_armci_nonblocking(const char *call, int proc, bool get, armci_hdl_t *handle)
+{
+    tern_armci_check_rank(call, proc);
+    return (struct tern_armci_op){ .call = call, .proc = proc, .handle = handle, .get = get };
+}
+
+/* handle.c: how operations to far ranks end. The options contain the address of the event in *end. */
+const tern_opts *tern_armci_opts(const struct tern_armci_op *op, struct tern_armci_end *end);
+int              tern_armci_finish(const struct tern_armci_op *op, struct tern_armci_end *end, tern_status status);
+bool             tern_armci_set_done(const char *call, armci_hdl_t *handle); /* returns whether it is an aggregate */
+void             tern_armci_free_handles(void);
 
 /* contig.c: check the number of bytes and the local address of an operation. Returns whether there is nothing to
  * transfer; the handle is then done. */

@@ -105,10 +105,11 @@ static void check_near_box(const struct tern_armci_op *op, const struct tern_arm
     tern_armci_check_near(op->call, op->proc, remote + low, (size_t)(high - low));
 }
 
-static int put_box(struct tern_armci_op *op, const struct tern_armci_box *box)
+static int put_box(const struct tern_armci_op *op, const struct tern_armci_box *box)
 {
     struct shape            shape;
     struct tern_armci_place place;
+    struct tern_armci_end   end;
 
     if (!tern_armci_check_box(op->call, box)) {
         tern_armci_set_done(op->call, op->handle);
@@ -125,13 +126,15 @@ static int put_box(struct tern_armci_op *op, const struct tern_armci_box *box)
     place = tern_armci_find(op->call, op->proc, box->dst);
     describe(&shape, box, false, place.offset);
     return tern_armci_finish(
-        op, tern_put_strided_with(tern_armci.far_ctx, place.region, op->proc, &shape.strided, tern_armci_opts(op)));
+        op, &end,
+        tern_put_strided_with(tern_armci.far_ctx, place.region, op->proc, &shape.strided, tern_armci_opts(op, &end)));
 }
 
-static int get_box(struct tern_armci_op *op, const struct tern_armci_box *box)
+static int get_box(const struct tern_armci_op *op, const struct tern_armci_box *box)
 {
     struct shape            shape;
     struct tern_armci_place place;
+    struct tern_armci_end   end;
 
     if (!tern_armci_check_box(op->call, box)) {
         tern_armci_set_done(op->call, op->handle);
@@ -147,13 +150,15 @@ static int get_box(struct tern_armci_op *op, const struct tern_armci_box *box)
     place = tern_armci_find(op->call, op->proc, box->src);
     describe(&shape, box, true, place.offset);
     return tern_armci_finish(
-        op, tern_get_strided_with(tern_armci.far_ctx, place.region, op->proc, &shape.strided, tern_armci_opts(op)));
+        op, &end,
+        tern_get_strided_with(tern_armci.far_ctx, place.region, op->proc, &shape.strided, tern_armci_opts(op, &end)));
 }
 
-static int acc_box(struct tern_armci_op *op, const tern_acc_args *args, const struct tern_armci_box *box)
+static int acc_box(const struct tern_armci_op *op, const struct tern_armci_box *box)
 {
     struct shape            shape;
     struct tern_armci_place place;
+    struct tern_armci_end   end;
 
     if (!tern_armci_check_box(op->call, box)) {
         tern_armci_set_done(op->call, op->handle);
@@ -162,14 +167,14 @@ static int acc_box(struct tern_armci_op *op, const tern_acc_args *args, const st
     place = tern_armci_find(op->call, op->proc, box->dst);
     describe(&shape, box, false, place.offset);
     if (tern_armci.near[op->proc]) {
-        tern_front_check(tern_acc_strided(tern_armci.near_ctx, place.region, op->proc, &shape.strided, args), op->call,
-                         "the operation");
+        tern_front_check(tern_acc_strided(tern_armci.near_ctx, place.region, op->proc, &shape.strided, op->acc),
+                         op->call, "the operation");
         tern_armci_set_done(op->call, op->handle);
         return 0;
     }
-    op->opts.acc = args;
     return tern_armci_finish(
-        op, tern_acc_strided_with(tern_armci.far_ctx, place.region, op->proc, &shape.strided, tern_armci_opts(op)));
+        op, &end,
+        tern_acc_strided_with(tern_armci.far_ctx, place.region, op->proc, &shape.strided, tern_armci_opts(op, &end)));
 }
 
 #define BOX(src_ptr, src_stride_ar, dst_ptr, dst_stride_ar, counts, stride_levels) \
@@ -222,7 +227,8 @@ ARMCI_EXPORT int PARMCI_AccS(int datatype, void *scale, void *src_ptr, int src_s
     struct tern_armci_op op = tern_armci_blocking("ARMCI_AccS", proc, false);
     tern_acc_args        args = tern_armci_acc_args(op.call, datatype, scale);
 
-    return acc_box(&op, &args, BOX(src_ptr, src_stride_ar, dst_ptr, dst_stride_ar, count, stride_levels));
+    op.acc = &args;
+    return acc_box(&op, BOX(src_ptr, src_stride_ar, dst_ptr, dst_stride_ar, count, stride_levels));
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_AccS, PARMCI_AccS);
 
@@ -232,7 +238,8 @@ ARMCI_EXPORT int PARMCI_NbAccS(int datatype, void *scale, void *src_ptr, int src
     struct tern_armci_op op = tern_armci_nonblocking("ARMCI_NbAccS", proc, false, hdl);
     tern_acc_args        args = tern_armci_acc_args(op.call, datatype, scale);
 
-    return acc_box(&op, &args, BOX(src_ptr, src_stride_ar, dst_ptr, dst_stride_ar, count, stride_levels));
+    op.acc = &args;
+    return acc_box(&op, BOX(src_ptr, src_stride_ar, dst_ptr, dst_stride_ar, count, stride_levels));
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_NbAccS, PARMCI_NbAccS);
 
@@ -259,7 +266,7 @@ static int put_flag(const char *call, const struct tern_armci_box *box, int *fla
     signal.offset = place.offset;
     signal.value = (uint32_t)value;
     signal.bytes = sizeof value;
-    op.opts.signal = &signal;
+    op.signal = &signal;
     return put_box(&op, box);
 }
 

@@ -35,33 +35,33 @@ static bool in_one_block(const struct tern_armci_op *op, void *const *remote, in
     return true;
 }
 
-/* Start one transfer of n segments in one allocation. */
-static tern_status transfer(struct tern_armci_op *op, enum kind kind, const armci_giov_t *iov, int first, int n)
+/* Transfer n segments in one allocation. Near accumulates are complete at once. */
+static void transfer(const struct tern_armci_op *op, enum kind kind, const armci_giov_t *iov, int first, int n)
 {
     void                  **local = (kind == GET ? iov->dst_ptr_array : iov->src_ptr_array) + first;
     void                  **remote = (kind == GET ? iov->src_ptr_array : iov->dst_ptr_array) + first;
     struct tern_armci_place place = tern_armci_find(op->call, op->proc, remote[0]);
-    tern_indexed list = TERN_INDEXED(.local_count = (size_t)n, .local_len = (size_t)iov->bytes, .local = local,
-                                     .remote_count = (size_t)n, .remote_len = (size_t)iov->bytes,
-                                     .remote = (const uint64_t *)(const void *)remote, .base = place.base);
-    tern_ctx    *ctx = tern_armci.far_ctx;
+    tern_indexed          list = TERN_INDEXED(.local_count = (size_t)n, .local_len = (size_t)iov->bytes, .local = local,
+                                              .remote_count = (size_t)n, .remote_len = (size_t)iov->bytes,
+                                              .remote = (const uint64_t *)(const void *)remote, .base = place.base);
+    struct tern_armci_end end;
+    const tern_opts      *opts;
+    tern_ctx             *ctx = tern_armci.far_ctx;
+    tern_status           status;
 
-    if (tern_armci.near[op->proc]) /* only accumulates come here */
-        return tern_acc_indexed(tern_armci.near_ctx, place.region, op->proc, &list, op->opts.acc);
+    if (tern_armci.near[op->proc]) { /* only accumulates come here */
+        tern_front_check(tern_acc_indexed(tern_armci.near_ctx, place.region, op->proc, &list, op->acc), op->call,
+                         "the operation");
+        return;
+    }
+    opts = tern_armci_opts(op, &end);
     if (kind == PUT)
-        return tern_put_indexed_with(ctx, place.region, op->proc, &list, tern_armci_opts(op));
-    if (kind == GET)
-        return tern_get_indexed_with(ctx, place.region, op->proc, &list, tern_armci_opts(op));
-    return tern_acc_indexed_with(ctx, place.region, op->proc, &list, tern_armci_opts(op));
-}
-
-/* Finish a transfer. Near ones are complete. */
-static void finish(struct tern_armci_op *op, tern_status status)
-{
-    if (tern_armci.near[op->proc])
-        tern_front_check(status, op->call, "the operation");
+        status = tern_put_indexed_with(ctx, place.region, op->proc, &list, opts);
+    else if (kind == GET)
+        status = tern_get_indexed_with(ctx, place.region, op->proc, &list, opts);
     else
-        (void)tern_armci_finish(op, status);
+        status = tern_acc_indexed_with(ctx, place.region, op->proc, &list, opts);
+    (void)tern_armci_finish(op, &end, status);
 }
 
 /* Copy the segments of a descriptor between this process and near memory. */
@@ -74,21 +74,21 @@ static void copy_list(const struct tern_armci_op *op, void *const *remote, const
         tern_armci_copy(iov->dst_ptr_array[i], iov->src_ptr_array[i], (size_t)iov->bytes);
 }
 
-static void move_list(struct tern_armci_op *op, enum kind kind, const armci_giov_t *iov)
+static void move_list(const struct tern_armci_op *op, enum kind kind, const armci_giov_t *iov)
 {
     void *const *remote = kind == GET ? iov->src_ptr_array : iov->dst_ptr_array;
 
     if (tern_armci.near[op->proc] && kind != ACC) {
         copy_list(op, remote, iov);
     } else if (in_one_block(op, remote, iov->ptr_array_len)) {
-        finish(op, transfer(op, kind, iov, 0, iov->ptr_array_len));
+        transfer(op, kind, iov, 0, iov->ptr_array_len);
     } else {
         for (int i = 0; i < iov->ptr_array_len; i++)
-            finish(op, transfer(op, kind, iov, i, 1));
+            transfer(op, kind, iov, i, 1);
     }
 }
 
-static void move_lists(struct tern_armci_op *op, enum kind kind, const armci_giov_t *iov, int n)
+static void move_lists(const struct tern_armci_op *op, enum kind kind, const armci_giov_t *iov, int n)
 {
     if (n < 0 || (iov == NULL && n > 0))
         tern_front_die(op->call, "%d descriptors at %p: the list is invalid", n, (const void *)iov);
@@ -101,7 +101,7 @@ static void move_lists(struct tern_armci_op *op, enum kind kind, const armci_gio
 }
 
 /* Transfer all descriptors. The operations of one call with a handle belong together, like those of an aggregate. */
-static int move_all(struct tern_armci_op *op, enum kind kind, const armci_giov_t *iov, int n)
+static int move_all(const struct tern_armci_op *op, enum kind kind, const armci_giov_t *iov, int n)
 {
     bool aggregate;
 
@@ -138,7 +138,7 @@ ARMCI_EXPORT int PARMCI_AccV(int datatype, void *scale, armci_giov_t *iov, int i
     struct tern_armci_op op = tern_armci_blocking("ARMCI_AccV", proc, false);
     tern_acc_args        args = tern_armci_acc_args(op.call, datatype, scale);
 
-    op.opts.acc = &args;
+    op.acc = &args;
     return move_all(&op, ACC, iov, iov_len);
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_AccV, PARMCI_AccV);
@@ -164,7 +164,7 @@ ARMCI_EXPORT int PARMCI_NbAccV(int datatype, void *scale, armci_giov_t *iov, int
     struct tern_armci_op op = tern_armci_nonblocking("ARMCI_NbAccV", proc, false, handle);
     tern_acc_args        args = tern_armci_acc_args(op.call, datatype, scale);
 
-    op.opts.acc = &args;
+    op.acc = &args;
     return move_all(&op, ACC, iov, iov_len);
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_NbAccV, PARMCI_NbAccV);
