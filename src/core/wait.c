@@ -35,7 +35,7 @@
 #define LONGEST_SPIN 16                /* times TERN_SPIN */
 #define GIVE_WAY 50000                 /* ns of spinning after which the thread yields the core once */
 #define FIRST_YIELDS 4                 /* however long they take */
-#define JUDGED_YIELDS 20               /* yields after the first ones are in vain if the thread kept the core */
+#define JUDGED_YIELDS 8                /* those after the first ones are in vain if the thread kept the core */
 #define LONGEST_NAP 50000              /* ns of sleep in a wait for memory whose writers may not wake this rank */
 #define LONGEST_NAP_WITH_HOOKS 1000000 /* ns of sleep while there are idle hooks */
 #define LONGEST_YIELDING 1000000       /* ns after spinning, for each rank on the core, for the rest of the yields */
