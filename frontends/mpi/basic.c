@@ -19,7 +19,7 @@ static const struct {
     { MPI_OFFSET, TERN_MPI_SIGNED },
     { MPI_COUNT, TERN_MPI_SIGNED },
     { MPI_WCHAR, TERN_MPI_SIGNED },
-    { MPI_BYTE, TERN_MPI_UNSIGNED },
+    { MPI_BYTE, TERN_MPI_BITS },
     { MPI_UNSIGNED_CHAR, TERN_MPI_UNSIGNED },
     { MPI_UNSIGNED_SHORT, TERN_MPI_UNSIGNED },
     { MPI_UNSIGNED, TERN_MPI_UNSIGNED },
@@ -35,6 +35,21 @@ static const struct {
     { MPI_C_DOUBLE_COMPLEX, TERN_MPI_COMPLEX },
     { MPI_CXX_FLOAT_COMPLEX, TERN_MPI_COMPLEX },
     { MPI_CXX_DOUBLE_COMPLEX, TERN_MPI_COMPLEX },
+    { MPI_C_BOOL, TERN_MPI_LOGICAL },
+    { MPI_CXX_BOOL, TERN_MPI_LOGICAL },
+    { MPI_LOGICAL, TERN_MPI_LOGICAL },
+    { MPI_FLOAT_INT, TERN_MPI_PAIR },
+    { MPI_DOUBLE_INT, TERN_MPI_PAIR },
+    { MPI_LONG_INT, TERN_MPI_PAIR },
+    { MPI_2INT, TERN_MPI_PAIR },
+    { MPI_SHORT_INT, TERN_MPI_PAIR },
+    { MPI_LONG_DOUBLE_INT, TERN_MPI_PAIR },
+    { MPI_2REAL, TERN_MPI_PAIR },
+    { MPI_2DOUBLE_PRECISION, TERN_MPI_PAIR },
+    { MPI_2INTEGER, TERN_MPI_PAIR },
+    { MPI_LONG_DOUBLE, TERN_MPI_LONG },
+    { MPI_C_LONG_DOUBLE_COMPLEX, TERN_MPI_LONG_COMPLEX },
+    { MPI_CXX_LONG_DOUBLE_COMPLEX, TERN_MPI_LONG_COMPLEX },
     { MPI_INTEGER, TERN_MPI_SIGNED },
     { MPI_INTEGER1, TERN_MPI_SIGNED },
     { MPI_INTEGER2, TERN_MPI_SIGNED },
@@ -56,7 +71,7 @@ bool tern_mpi_basic_of(MPI_Datatype handle, struct tern_mpi_basic *basic)
 
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         if (list[i].handle == handle && MPI_Type_size(handle, &size) == MPI_SUCCESS) {
-            *basic = (struct tern_mpi_basic){ list[i].class, (unsigned)size };
+            *basic = (struct tern_mpi_basic){ list[i].class, (unsigned)size, handle };
             return true;
         }
     }

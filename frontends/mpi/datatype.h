@@ -18,19 +18,31 @@
 /* What accumulates can do with an element. */
 enum tern_mpi_class {
     TERN_MPI_NONE,     /* no element: the datatype is empty */
-    TERN_MPI_SIGNED,   /* integers: arithmetic and bits */
-    TERN_MPI_UNSIGNED, /* the same, and bytes */
+    TERN_MPI_SIGNED,   /* integers: arithmetic, bits and logic */
+    TERN_MPI_UNSIGNED, /* the same */
     TERN_MPI_FLOATING, /* float and double: arithmetic */
     TERN_MPI_COMPLEX,  /* sum and product */
-    TERN_MPI_OPAQUE,   /* replace only: logical values, long double, pairs */
-    TERN_MPI_MIXED     /* basic elements of several types: no accumulates */
+    TERN_MPI_BITS,     /* bytes: bits */
+    TERN_MPI_LOGICAL,  /* logical values: logic */
+    TERN_MPI_PAIR,     /* pairs of a number and an index: MPI_MINLOC and MPI_MAXLOC. From here on, Tern can only copy */
+    TERN_MPI_LONG,     /* long double: arithmetic */
+    TERN_MPI_LONG_COMPLEX, /* sum and product */
+    TERN_MPI_OPAQUE,       /* other elements: only MPI knows */
+    TERN_MPI_MIXED         /* basic elements of several types: no accumulates */
 };
 
 /* The basic elements of a datatype. */
 struct tern_mpi_basic {
     enum tern_mpi_class class;
-    unsigned size; /* of an element, in bytes; 0 if the datatype is empty or mixed */
+    unsigned     size;    /* of an element, in bytes; 0 if the datatype is empty or mixed */
+    MPI_Datatype element; /* predefined, and valid if size is not 0; one of those that have the class and the size */
 };
+
+/* Whether accumulates can combine elements of two datatypes. */
+static inline bool tern_mpi_basic_same(struct tern_mpi_basic a, struct tern_mpi_basic b)
+{
+    return a.class == b.class && a.size == b.size && (a.class < TERN_MPI_PAIR || a.element == b.element);
+}
 
 /* A datatype. */
 struct tern_mpi_type {

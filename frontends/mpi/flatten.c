@@ -66,19 +66,18 @@ static int flatten_predefined(MPI_Datatype handle, int combiner, struct tern_mpi
     if (MPI_Type_size(handle, &size) != MPI_SUCCESS || size < 0)
         return MPI_ERR_TYPE;
     *layout = tern_mpi_layout_block(0, (size_t)size);
-    if (size == 0 || tern_mpi_basic_of(handle, basic))
-        return MPI_SUCCESS;
-    *basic = (struct tern_mpi_basic){ TERN_MPI_OPAQUE, (unsigned)size };
-    if (combiner == MPI_COMBINER_F90_INTEGER)
-        basic->class = TERN_MPI_SIGNED;
-    else if (combiner == MPI_COMBINER_F90_REAL && size <= 8)
-        basic->class = TERN_MPI_FLOATING;
-    else if (combiner == MPI_COMBINER_F90_COMPLEX && size <= 16)
-        basic->class = TERN_MPI_COMPLEX;
+    if (size > 0 && !tern_mpi_basic_of(handle, basic)) {
+        *basic = (struct tern_mpi_basic){ TERN_MPI_OPAQUE, (unsigned)size, handle };
+        if (combiner == MPI_COMBINER_F90_INTEGER && size <= 8)
+            basic->class = TERN_MPI_SIGNED;
+        else if (combiner == MPI_COMBINER_F90_REAL && size <= 8)
+            basic->class = TERN_MPI_FLOATING;
+        else if (combiner == MPI_COMBINER_F90_COMPLEX && size <= 16)
+            basic->class = TERN_MPI_COMPLEX;
+    }
     if (handle != MPI_SHORT_INT) /* the only pair with a gap */
         return MPI_SUCCESS;
     *layout = tern_mpi_layout_block(0, sizeof(short));
-    basic->class = TERN_MPI_MIXED;
     return tern_mpi_layout_append(layout, &number,
                                   offsetof(
                                       struct {
@@ -94,8 +93,8 @@ static void merge_basic(struct tern_mpi_basic *basic, struct tern_mpi_basic more
 {
     if (basic->class == TERN_MPI_NONE)
         *basic = more;
-    else if (more.class != TERN_MPI_NONE && (basic->class != more.class || basic->size != more.size))
-        *basic = (struct tern_mpi_basic){ TERN_MPI_MIXED, 0 };
+    else if (more.class != TERN_MPI_NONE && !tern_mpi_basic_same(*basic, more))
+        *basic = (struct tern_mpi_basic){ .class = TERN_MPI_MIXED };
 }
 
 /* An inner datatype, taken apart. */

@@ -1,140 +1,52 @@
-/* fompi_acc.c: accumulates.
- *
- * MPI promises that the accumulates of several processes to one location are atomic if they have the same operation, or
- * the operation NO_OP. This front end also keeps foMPI_REPLACE and foMPI_Compare_and_swap atomic with each other, which
- * distributed locks need: previous values that foMPI_REPLACE fetches come from atomic swaps of each element.
- * All other reductions are accumulates of Tern, and what Tern lacks is computed under a mutex (fompi_combine.c).
- */
+/* fompi_acc.c: accumulates of foMPI. acc.h says what carries them out. */
+#include "acc.h"
 #include "fompi_state.h"
-#include "reduction.h"
 
-/* A position in the elements of one side of an access. */
-struct elements {
-    struct tern_mpi_cursor cursor;
-    struct tern_mpi_piece  piece;
+/* An accumulate: what to compute, and where the previous values go. */
+struct accumulate {
+    const char          *call;
+    foMPI_Op             op;
+    void                *result; /* NULL: the previous values are not wanted */
+    struct tern_mpi_side result_side;
+    tern_event          *event; /* receives the completion; NULL: the next flush completes the accumulate */
 };
 
-static struct elements elements_of(struct tern_mpi_side side)
+/* MPI's operation. MPI_OP_NULL: there is no such operation. */
+static MPI_Op mpi_op(foMPI_Op op)
 {
-    return (struct elements){ .cursor = tern_mpi_cursor_begin(&side.type->layout, side.count, side.type->extent) };
+    static const MPI_Op ops[] = {
+        [foMPI_SUM] = MPI_SUM,         [foMPI_PROD] = MPI_PROD,     [foMPI_MAX] = MPI_MAX,
+        [foMPI_MIN] = MPI_MIN,         [foMPI_LAND] = MPI_LAND,     [foMPI_LOR] = MPI_LOR,
+        [foMPI_LXOR] = MPI_LXOR,       [foMPI_BAND] = MPI_BAND,     [foMPI_BOR] = MPI_BOR,
+        [foMPI_BXOR] = MPI_BXOR,       [foMPI_MAXLOC] = MPI_MAXLOC, [foMPI_MINLOC] = MPI_MINLOC,
+        [foMPI_REPLACE] = MPI_REPLACE, [foMPI_NO_OP] = MPI_NO_OP,
+    };
+
+    return op >= 0 && (size_t)op < sizeof ops / sizeof *ops ? ops[op] : MPI_OP_NULL;
 }
 
-/* The displacement of the next element. The caller knows that there is one. */
-static ptrdiff_t next_element(struct elements *e, size_t size)
+/* What the accumulates of this window need. */
+static struct tern_mpi_acc acc_of(const struct tern_fompi_win *win, const struct accumulate *acc)
 {
-    ptrdiff_t at;
-
-    if (e->piece.len == 0)
-        (void)tern_mpi_cursor_next(&e->cursor, &e->piece);
-    at = e->piece.at;
-    e->piece.at += (ptrdiff_t)size;
-    e->piece.len -= size;
-    return at;
-}
-
-/* Tern's type of unsigned integers of this size, for swaps of bits; false if there is none. */
-static bool bits_of(size_t size, tern_type *type)
-{
-    switch (size) {
-    case 1: *type = TERN_UINT8; return true;
-    case 2: *type = TERN_UINT16; return true;
-    case 4: *type = TERN_UINT32; return true;
-    case 8: *type = TERN_UINT64; return true;
-    default: return false;
-    }
-}
-
-/* Swap each element of the origin with that of the target, and store the previous values in the result. */
-static tern_status swap_all(const struct tern_mpi_access *access, const struct tern_fompi_acc *acc, tern_type type)
-{
-    size_t          size = access->there.type->basic.size, n = tern_mpi_side_bytes(access->there) / size;
-    struct elements from = elements_of(access->here), to = elements_of(access->there);
-    struct elements result = elements_of(acc->result_side);
-    tern_opts       opts = TERN_OPTS(.call = acc->call);
-    tern_status     status = TERN_OK;
-
-    for (size_t i = 0; i < n && status == TERN_OK; i++) {
-        tern_atomic_args args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_SWAP, .type = type);
-
-        args.operand = (unsigned char *)access->local + next_element(&from, size);
-        args.result = (unsigned char *)acc->result + next_element(&result, size);
-        status = tern_atomic_with(access->ctx, NULL, access->region, access->rank,
-                                  access->offset + (uint64_t)next_element(&to, size), &args, &opts);
-    }
-    if (status == TERN_OK && acc->event != NULL)
-        status = tern_quiet_nb(access->ctx, acc->event);
-    return status;
-}
-
-/* Fetch the target without changing it. */
-static tern_status fetch(const struct tern_fompi_win *win, struct tern_mpi_access *access,
-                         const struct tern_fompi_acc *acc)
-{
-    tern_opts opts = TERN_OPTS(.call = acc->call, .event = acc->event);
-
-    access->kind = TERN_MPI_GET;
-    access->local = acc->result;
-    access->here = acc->result_side;
-    return tern_fompi_move(win, access, &opts);
-}
-
-/* Copy the operands to where the previous values will be. */
-static void copy_operands(const struct tern_mpi_access *access, const struct tern_fompi_acc *acc)
-{
-    if (access->here.type->dense && acc->result_side.type->dense)
-        tern_copy((unsigned char *)acc->result + acc->result_side.type->at,
-                  (unsigned char *)access->local + access->here.type->at, tern_mpi_side_bytes(access->here));
-    else
-        tern_mpi_copy(acc->result, acc->result_side, access->local, access->here);
-}
-
-/* An accumulate of Tern. If the previous values are wanted, they replace the operands, which are copied first. */
-static tern_status accumulate(const struct tern_fompi_win *win, struct tern_mpi_access *access,
-                              const struct tern_fompi_acc *acc, const tern_acc_args *args)
-{
-    tern_opts opts = TERN_OPTS(.call = acc->call, .acc = args, .event = acc->event);
-
-    access->kind = TERN_MPI_ACC;
-    if (acc->result != NULL) {
-        copy_operands(access, acc);
-        access->kind = TERN_MPI_GET_ACC;
-        access->local = acc->result;
-        access->here = acc->result_side;
-    }
-    return tern_fompi_move(win, access, &opts);
-}
-
-/* Choose how to make an accumulate. The arguments are checked. */
-static int choose(struct tern_fompi_win *win, struct tern_mpi_access *access, MPI_Datatype type,
-                  const struct tern_fompi_acc *acc)
-{
-    struct tern_mpi_basic basic = access->there.type->basic;
-    tern_acc_args         args;
-    tern_type             bits;
-    const char           *why;
-    tern_status           status;
-
-    if (basic.class == TERN_MPI_OPAQUE || basic.class == TERN_MPI_MIXED)
-        return tern_fompi_combine(win, access, type, acc);
-    if (acc->op == foMPI_NO_OP)
-        status = acc->result != NULL ? fetch(win, access, acc) : TERN_OK;
-    else if (acc->op == foMPI_REPLACE && acc->result != NULL && bits_of(basic.size, &bits))
-        status = swap_all(access, acc, bits);
-    else if (tern_mpi_reduction(tern_fompi_mpi_op(acc->op), basic, &args, &why) != MPI_SUCCESS)
-        return tern_fompi_combine(win, access, type, acc);
-    else
-        status = accumulate(win, access, acc, &args);
-    return tern_fompi_result(status, acc->call, "the accumulate");
+    return (struct tern_mpi_acc){ .op = mpi_op(acc->op),
+                                  .result = acc->result,
+                                  .result_side = acc->result_side,
+                                  .opts = TERN_OPTS(.call = acc->call, .event = acc->event),
+                                  .mutexes = win->mutexes,
+                                  .mutex = TERN_FOMPI_COMBINE,
+                                  .move = tern_fompi_mover(win) };
 }
 
 /* Make an accumulate. */
-static int go(struct tern_fompi_args *args, struct tern_fompi_acc *acc)
+static int go(struct tern_fompi_args *args, const struct accumulate *acc)
 {
     struct tern_mpi_access access = { .kind = TERN_MPI_ACC };
+    struct tern_mpi_acc    what;
     struct tern_fompi_win *win;
+    tern_status            status;
     int                    error;
 
-    if (tern_fompi_mpi_op(acc->op) == MPI_OP_NULL)
+    if (mpi_op(acc->op) == MPI_OP_NULL)
         return tern_fompi_error(MPI_ERR_OP, args->call, "there is no operation %d", acc->op);
     if (acc->op == foMPI_NO_OP) { /* the origin does not matter */
         args->origin_count = args->target_count;
@@ -149,17 +61,22 @@ static int go(struct tern_fompi_args *args, struct tern_fompi_acc *acc)
                                 tern_mpi_side_bytes(acc->result_side), tern_mpi_side_bytes(access.there));
     if (tern_mpi_side_bytes(access.there) == 0)
         return MPI_SUCCESS;
-    if (access.here.type->basic.class != access.there.type->basic.class ||
-        access.here.type->basic.size != access.there.type->basic.size)
+    if (!tern_mpi_basic_same(access.here.type->basic, access.there.type->basic))
         return tern_fompi_error(foMPI_ERROR_RMA_DATATYPE_MISMATCH, args->call,
                                 "the basic elements of the origin and of the target differ");
     win = tern_fompi_win(args->win);
     win->combines = true;
-    return choose(win, &access, args->target_type, acc);
+    what = acc_of(win, acc);
+    status = tern_mpi_accumulate(&access, &what);
+    if (what.why != NULL && access.there.type->basic.class == TERN_MPI_MIXED)
+        return tern_fompi_error(MPI_ERR_TYPE, args->call, "%s", what.why);
+    if (what.why != NULL)
+        return tern_fompi_error(MPI_ERR_OP, args->call, "the elements do not have the operation %d", acc->op);
+    return tern_fompi_result(status, args->call, "the accumulate");
 }
 
 /* Make an accumulate with a request. */
-static int go_later(struct tern_fompi_args *args, struct tern_fompi_acc *acc, foMPI_Request *out)
+static int go_later(struct tern_fompi_args *args, struct accumulate *acc, foMPI_Request *out)
 {
     struct tern_fompi_win     *win = tern_fompi_win(args->win);
     struct tern_fompi_request *request;
@@ -183,7 +100,7 @@ static int go_later(struct tern_fompi_args *args, struct tern_fompi_acc *acc, fo
 }
 
 /* Describe where the previous values go. */
-static int set_result(struct tern_fompi_acc *acc, void *result, int count, MPI_Datatype datatype)
+static int set_result(struct accumulate *acc, void *result, int count, MPI_Datatype datatype)
 {
     acc->result = result;
     return tern_fompi_side(acc->call, count, datatype, &acc->result_side);
@@ -194,7 +111,7 @@ FOMPI_EXPORT int foMPI_Accumulate(const void *origin_addr, int origin_count, MPI
                                   foMPI_Op op, foMPI_Win win)
 {
     struct tern_fompi_args args = TERN_FOMPI_ARGS(false);
-    struct tern_fompi_acc  acc = { .call = __func__, .op = op };
+    struct accumulate      acc = { .call = __func__, .op = op };
 
     return go(&args, &acc);
 }
@@ -204,7 +121,7 @@ FOMPI_EXPORT int foMPI_Raccumulate(const void *origin_addr, int origin_count, MP
                                    MPI_Datatype target_datatype, foMPI_Op op, foMPI_Win win, foMPI_Request *request)
 {
     struct tern_fompi_args args = TERN_FOMPI_ARGS(false);
-    struct tern_fompi_acc  acc = { .call = __func__, .op = op };
+    struct accumulate      acc = { .call = __func__, .op = op };
 
     return go_later(&args, &acc, request);
 }
@@ -215,7 +132,7 @@ FOMPI_EXPORT int foMPI_Get_accumulate(const void *origin_addr, int origin_count,
                                       MPI_Datatype target_datatype, foMPI_Op op, foMPI_Win win)
 {
     struct tern_fompi_args args = TERN_FOMPI_ARGS(false);
-    struct tern_fompi_acc  acc = { .call = __func__, .op = op };
+    struct accumulate      acc = { .call = __func__, .op = op };
     int                    error = set_result(&acc, result_addr, result_count, result_datatype);
 
     return error != MPI_SUCCESS ? error : go(&args, &acc);
@@ -227,7 +144,7 @@ FOMPI_EXPORT int foMPI_Rget_accumulate(const void *origin_addr, int origin_count
                                        MPI_Datatype target_datatype, foMPI_Op op, foMPI_Win win, foMPI_Request *request)
 {
     struct tern_fompi_args args = TERN_FOMPI_ARGS(false);
-    struct tern_fompi_acc  acc = { .call = __func__, .op = op };
+    struct accumulate      acc = { .call = __func__, .op = op };
     int                    error = set_result(&acc, result_addr, result_count, result_datatype);
 
     return error != MPI_SUCCESS ? error : go_later(&args, &acc, request);
@@ -239,7 +156,7 @@ FOMPI_EXPORT int foMPI_Fetch_and_op(const void *origin_addr, void *result_addr, 
     const int              origin_count = 1, target_count = 1;
     const MPI_Datatype     origin_datatype = datatype, target_datatype = datatype;
     struct tern_fompi_args args = TERN_FOMPI_ARGS(false);
-    struct tern_fompi_acc  acc = { .call = __func__, .op = op };
+    struct accumulate      acc = { .call = __func__, .op = op };
     int                    error = set_result(&acc, result_addr, 1, datatype);
 
     return error != MPI_SUCCESS ? error : go(&args, &acc);
@@ -251,18 +168,18 @@ FOMPI_EXPORT int foMPI_Compare_and_swap(const void *origin_addr, const void *com
     const int              origin_count = 1, target_count = 1;
     const MPI_Datatype     origin_datatype = datatype, target_datatype = datatype;
     struct tern_fompi_args args = TERN_FOMPI_ARGS(false);
-    tern_atomic_args       cas =
-        TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_CAS, .operand = origin_addr, .compare = compare_addr, .result = result_addr);
-    tern_opts              opts = TERN_OPTS(.call = __func__);
+    struct accumulate      acc = { .call = __func__, .op = foMPI_REPLACE, .result = result_addr };
     struct tern_mpi_access access;
+    struct tern_mpi_acc    what;
     tern_status            status;
     int                    error = tern_fompi_prepare(&args, true, &access);
 
     if (error != MPI_SUCCESS)
         return error == TERN_FOMPI_NOTHING ? MPI_SUCCESS : error;
-    if (!access.there.type->dense || !bits_of(access.there.type->size, &cas.type))
-        return tern_fompi_error(MPI_ERR_TYPE, __func__, "the datatype is not a single element of 1, 2, 4 or 8 bytes");
+    what = acc_of(tern_fompi_win(win), &acc);
     tern_fompi_win(win)->combines = true;
-    status = tern_atomic_with(access.ctx, NULL, access.region, access.rank, access.offset, &cas, &opts);
+    status = tern_mpi_compare_and_swap(&access, &what, compare_addr);
+    if (what.why != NULL)
+        return tern_fompi_error(MPI_ERR_TYPE, __func__, "%s", what.why);
     return tern_fompi_result(status, __func__, "the compare-and-swap");
 }

@@ -60,16 +60,6 @@ int tern_fompi_prepare(const struct tern_fompi_args *args, bool acc, struct tern
     return tern_fompi_open(win, args->rank, args->call);
 }
 
-tern_status tern_fompi_move(const struct tern_fompi_win *win, const struct tern_mpi_access *access,
-                            const tern_opts *opts)
-{
-    tern_status status = tern_mpi_move(access, opts);
-
-    if (TERN_UNLIKELY(status == TERN_ERR_RANGE && win->flavor == foMPI_WIN_FLAVOR_DYNAMIC))
-        return tern_fompi_move_split(access, opts);
-    return status;
-}
-
 /* An access of contiguous data to memory that loads and stores reach. */
 struct simple {
     struct tern_fompi_win *win;
@@ -118,7 +108,7 @@ static __attribute__((noinline)) int access_any(const struct tern_fompi_args *ar
         win->reads = true;
     if (TERN_UNLIKELY(tern_mpi_side_bytes(access.here) == 0))
         return MPI_SUCCESS;
-    return tern_fompi_result(tern_fompi_move(win, &access, &opts), args->call, "the access");
+    return tern_fompi_result(tern_fompi_mover(win)(&access, &opts), args->call, "the access");
 }
 
 /* Make an access that the next flush completes. */
@@ -166,7 +156,7 @@ static int access_later(const struct tern_fompi_args *args, enum tern_mpi_kind k
             opts.local = &request->event;
         }
         if (tern_mpi_side_bytes(access.here) != 0)
-            status = tern_fompi_move(request->win, &access, &opts);
+            status = tern_fompi_mover(request->win)(&access, &opts);
     }
     if (status != TERN_OK) {
         tern_fompi_request_drop(request);
@@ -200,7 +190,7 @@ static tern_status move_and_notify(const struct tern_fompi_win *win, const struc
 
     if (TERN_UNLIKELY(tern_mpi_side_bytes(a->here) == 0))
         return tern_notify(a->ctx, a->region, a->rank, tag);
-    status = tern_fompi_move(win, a, &opts);
+    status = tern_fompi_mover(win)(a, &opts);
     return status == TERN_OK ? tern_event_wait(&event, TERN_FOREVER) : status;
 }
 

@@ -59,7 +59,8 @@ static tern_status move_blocks(const struct split *split)
     return status;
 }
 
-tern_status tern_fompi_move_split(const struct tern_mpi_access *access, const tern_opts *opts)
+/* Make an access block by block. */
+static tern_status move_split(const struct tern_mpi_access *access, const tern_opts *opts)
 {
     struct split split = { .access = access, .opts = TERN_OPTS(.call = opts->call, .acc = opts->acc), .element = 1 };
     tern_event  *event = opts->event != NULL ? opts->event : opts->local;
@@ -76,4 +77,11 @@ tern_status tern_fompi_move_split(const struct tern_mpi_access *access, const te
     if (status == TERN_OK && event != NULL)
         status = tern_quiet_nb(access->ctx, event);
     return status;
+}
+
+tern_status tern_fompi_move_dynamic(const struct tern_mpi_access *access, const tern_opts *opts)
+{
+    tern_status status = tern_mpi_move(access, opts);
+
+    return status == TERN_ERR_RANGE ? move_split(access, opts) : status;
 }

@@ -162,28 +162,19 @@ int tern_fompi_unlock_rest(struct tern_fompi_win *win, const char *call); /* rel
 int tern_fompi_flush(struct tern_fompi_win *win, int rank, const char *call);
 
 /* fompi_rma.c: check the arguments of an access. Returns MPI_SUCCESS, TERN_FOMPI_NOTHING or an error; acc says whether
- * the access belongs to the strict context. tern_fompi_move starts the access. */
-int         tern_fompi_prepare(const struct tern_fompi_args *args, bool acc, struct tern_mpi_access *out);
-tern_status tern_fompi_move(const struct tern_fompi_win *win, const struct tern_mpi_access *access,
-                            const tern_opts *opts);
-int         tern_fompi_side(const char *call, int count, MPI_Datatype datatype, struct tern_mpi_side *side);
+ * the access belongs to the strict context. */
+int tern_fompi_prepare(const struct tern_fompi_args *args, bool acc, struct tern_mpi_access *out);
+int tern_fompi_side(const char *call, int count, MPI_Datatype datatype, struct tern_mpi_side *side);
 
-/* fompi_split.c: start an access to a dynamic window whose bytes lie in several attached ranges. */
-tern_status tern_fompi_move_split(const struct tern_mpi_access *access, const tern_opts *opts);
+/* fompi_split.c: start an access to a dynamic window, whose bytes may lie in several attached ranges. */
+tern_status tern_fompi_move_dynamic(const struct tern_mpi_access *access, const tern_opts *opts);
 
-/* An accumulate: what to compute, and where the previous values go. */
-struct tern_fompi_acc {
-    const char          *call;
-    foMPI_Op             op;
-    void                *result; /* NULL: the previous values are not wanted */
-    struct tern_mpi_side result_side;
-    tern_event          *event; /* receives the completion; NULL: the next flush completes the accumulate */
-};
-
-/* fompi_combine.c: accumulates that Tern lacks, under a mutex at the target. */
-MPI_Op tern_fompi_mpi_op(foMPI_Op op); /* MPI_OP_NULL: there is no such operation */
-int    tern_fompi_combine(struct tern_fompi_win *win, const struct tern_mpi_access *access, MPI_Datatype type,
-                          const struct tern_fompi_acc *acc);
+/* How the accesses to a window are started. */
+static inline tern_status (*tern_fompi_mover(const struct tern_fompi_win *win))(const struct tern_mpi_access *,
+                                                                                const tern_opts *)
+{
+    return win->flavor == foMPI_WIN_FLAVOR_DYNAMIC ? tern_fompi_move_dynamic : tern_mpi_move;
+}
 
 /* fompi_request.c */
 struct tern_fompi_request *tern_fompi_request_new(struct tern_fompi_win *win);

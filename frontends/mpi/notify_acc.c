@@ -1,129 +1,158 @@
-/* notify_acc.c: notified accumulates.
+/* notify_acc.c: notified accumulates. acc.h says what carries them out, and docs/mpi-notify.md which of them are atomic
+ * with each other.
  *
- * MPIX_Accumulate_notify and MPIX_Fetch_and_op_notify are accumulates of Tern, and atomic with each other.
- * MPIX_Compare_and_swap_notify is an atomic operation of Tern, and atomic with other compare-and-swaps. All of them are
- * complete when they return, so that the accumulates of one origin to one target have the order that MPI demands.
+ * All of them are complete when they return, so that the accumulates of one origin to one target have the order that
+ * MPI demands.
  */
+#include "acc.h"
 #include "notify_access.h"
 #include "reduction.h"
 
-/* Check the arguments of an accumulate, and find what it computes. Returns MPI_SUCCESS, or a
- * code for which the error handler has been called. */
-static int prepare_acc(const struct tern_notify_args *args, MPI_Op op, struct tern_mpi_access *access,
-                       struct tern_notify_window **w, tern_acc_args *acc)
-{
-    struct tern_mpi_basic here, there;
-    const char           *why = "";
-    int                   error = tern_notify_prepare(args, access, w);
+/* A notified accumulate that is being made. */
+struct accumulate {
+    struct tern_mpi_access     access;
+    struct tern_notify_window *w;
+    struct tern_mpi_acc        acc;
+    tern_event                 event;
+};
 
-    if (error != MPI_SUCCESS || access->rank == MPI_PROC_NULL)
+/* Check the arguments of an accumulate, and prepare it. Returns MPI_SUCCESS, or a code for which the error handler has
+ * been called. a->access.rank is MPI_PROC_NULL if there is nothing to do. */
+static int prepare(struct accumulate *a, const struct tern_notify_args *args, MPI_Op op)
+{
+    int error = tern_notify_prepare(args, &a->access, &a->w);
+
+    if (error != MPI_SUCCESS || a->access.rank == MPI_PROC_NULL)
         return error;
-    here = access->here.type->basic;
-    there = access->there.type->basic;
-    if (tern_mpi_side_bytes(access->here) > 0 && (here.class != there.class || here.size != there.size))
+    a->event = TERN_EVENT_INIT;
+    a->acc = (struct tern_mpi_acc){ .op = op,
+                                    .opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = (uint32_t)args->tag,
+                                                      .call = args->call, .event = &a->event),
+                                    .mutexes = a->w->mutexes,
+                                    .move = tern_mpi_move };
+    if (!tern_mpi_predefined(op))
         return tern_notify_raise(
-            *w, tern_mpi_code(MPI_ERR_TYPE, args->call, "the basic elements of the origin and of the target differ"));
-    if (op != MPI_NO_OP)
-        error = tern_mpi_reduction(op, there, acc, &why);
-    if (error != MPI_SUCCESS)
-        return tern_notify_raise(*w, tern_mpi_code(error, args->call, "%s", why));
+            a->w, tern_mpi_code(MPI_ERR_OP, args->call, "the operation is not a predefined one, as accumulates need"));
+    if (tern_mpi_side_bytes(a->access.here) > 0 &&
+        !tern_mpi_basic_same(a->access.here.type->basic, a->access.there.type->basic))
+        return tern_notify_raise(
+            a->w, tern_mpi_code(MPI_ERR_TYPE, args->call, "the basic elements of the origin and of the target differ"));
     return MPI_SUCCESS;
+}
+
+/* Complete an accumulate that was started with this status. Returns MPI_SUCCESS, or a code for which the error handler
+ * has been called; class is that of an accumulate that was refused. */
+static int finish(struct accumulate *a, tern_status status, int class)
+{
+    const char *call = a->acc.opts.call;
+
+    if (a->acc.why != NULL)
+        return tern_notify_raise(a->w, tern_mpi_code(class, call, "%s", a->acc.why));
+    if (status == TERN_OK)
+        status = tern_event_wait(&a->event, TERN_FOREVER);
+    return tern_notify_finish(a->w, status, call);
+}
+
+/* Notify the target, and change nothing. */
+static int notify_only(struct accumulate *a)
+{
+    a->access.kind = TERN_MPI_PUT;
+    a->access.here.count = a->access.there.count = 0;
+    return finish(a, tern_mpi_move(&a->access, &a->acc.opts), MPI_ERR_OTHER);
+}
+
+/* Make an accumulate that is prepared. */
+static int accumulate(struct accumulate *a)
+{
+    tern_status status = tern_mpi_accumulate(&a->access, &a->acc);
+
+    return finish(a, status, a->access.there.type->basic.class == TERN_MPI_MIXED ? MPI_ERR_TYPE : MPI_ERR_OP);
 }
 
 NOTIFY_EXPORT int MPIX_Accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
                                          int target_rank, MPI_Aint target_disp, int target_count,
                                          MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, int tag)
 {
-    struct tern_notify_args    args = { "MPIX_Accumulate_notify",
-                                        (void *)(uintptr_t)origin_addr,
-                                        origin_count,
-                                        origin_datatype,
-                                        target_rank,
-                                        target_disp,
-                                        target_count,
-                                        target_datatype,
-                                        win,
-                                        tag };
-    struct tern_mpi_access     access = { .kind = TERN_MPI_ACC };
-    struct tern_notify_window *w;
-    tern_acc_args              acc;
-    tern_opts opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = (uint32_t)tag, .call = args.call, .acc = &acc);
-    int       error = prepare_acc(&args, op, &access, &w, &acc);
+    struct tern_notify_args args = { "MPIX_Accumulate_notify",
+                                     (void *)(uintptr_t)origin_addr,
+                                     origin_count,
+                                     origin_datatype,
+                                     target_rank,
+                                     target_disp,
+                                     target_count,
+                                     target_datatype,
+                                     win,
+                                     tag };
+    struct accumulate       a = { .access.kind = TERN_MPI_ACC };
+    int                     error = prepare(&a, &args, op);
 
-    if (error != MPI_SUCCESS || access.rank == MPI_PROC_NULL)
+    if (error != MPI_SUCCESS || a.access.rank == MPI_PROC_NULL)
         return error;
-    if (op == MPI_NO_OP) { /* the target is notified, and nothing changes */
-        access.kind = TERN_MPI_PUT;
-        access.here.count = access.there.count = 0;
-        opts.acc = NULL;
-    }
-    return tern_notify_finish(w, tern_notify_start(&access, &opts), args.call);
+    if (op == MPI_NO_OP || tern_mpi_side_bytes(a.access.there) == 0)
+        return notify_only(&a);
+    return accumulate(&a);
 }
 
 /* Check that a datatype is a single basic element. */
-static int check_single(struct tern_notify_window *w, const struct tern_mpi_type *type, const char *call)
+static int check_single(const struct accumulate *a)
 {
-    if (type->dense && type->size == type->basic.size)
+    const struct tern_mpi_type *type = a->access.there.type;
+
+    if (type->basic.size != 0 && type->size == type->basic.size)
         return MPI_SUCCESS;
-    return tern_notify_raise(w, tern_mpi_code(MPI_ERR_TYPE, call, "the datatype is not a predefined one"));
+    return tern_notify_raise(a->w,
+                             tern_mpi_code(MPI_ERR_TYPE, a->acc.opts.call, "the datatype is not a predefined one"));
 }
 
 NOTIFY_EXPORT int MPIX_Fetch_and_op_notify(const void *origin_addr, void *result_addr, MPI_Datatype datatype,
                                            int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win, int tag)
 {
-    struct tern_notify_args args = {
-        "MPIX_Fetch_and_op_notify", result_addr, 1, datatype, target_rank, target_disp, 1, datatype, win, tag
-    };
-    struct tern_mpi_access     access = { .kind = TERN_MPI_GET_ACC };
-    struct tern_notify_window *w;
-    tern_acc_args              acc;
-    tern_opts opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = (uint32_t)tag, .call = args.call, .acc = &acc);
-    int       error = prepare_acc(&args, op, &access, &w, &acc);
+    struct tern_notify_args args = { "MPIX_Fetch_and_op_notify",
+                                     (void *)(uintptr_t)origin_addr,
+                                     1,
+                                     datatype,
+                                     target_rank,
+                                     target_disp,
+                                     1,
+                                     datatype,
+                                     win,
+                                     tag };
+    struct accumulate       a = { .access.kind = TERN_MPI_GET_ACC };
+    int                     error = prepare(&a, &args, op);
 
-    if (error != MPI_SUCCESS || access.rank == MPI_PROC_NULL)
+    if (error != MPI_SUCCESS || a.access.rank == MPI_PROC_NULL)
         return error;
-    error = check_single(w, access.here.type, args.call);
+    error = check_single(&a);
     if (error != MPI_SUCCESS)
         return error;
-    if (op == MPI_NO_OP) {
-        access.kind = TERN_MPI_GET;
-        opts.acc = NULL;
-    } else if (origin_addr == NULL || result_addr == NULL) {
-        return tern_notify_raise(w, tern_mpi_code(MPI_ERR_BUFFER, args.call, "a buffer is NULL"));
-    } else {
-        tern_mpi_copy(result_addr, access.here, origin_addr, access.here);
-    }
-    return tern_notify_finish(w, tern_notify_start(&access, &opts), args.call);
+    if ((origin_addr == NULL && op != MPI_NO_OP) || result_addr == NULL)
+        return tern_notify_raise(a.w, tern_mpi_code(MPI_ERR_BUFFER, args.call, "a buffer is NULL"));
+    a.acc.result = result_addr;
+    a.acc.result_side = a.access.here;
+    return accumulate(&a);
 }
 
 NOTIFY_EXPORT int MPIX_Compare_and_swap_notify(const void *origin_addr, const void *compare_addr, void *result_addr,
                                                MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
                                                MPI_Win win, int tag)
 {
-    struct tern_notify_args args = {
-        "MPIX_Compare_and_swap_notify", result_addr, 1, datatype, target_rank, target_disp, 1, datatype, win, tag
-    };
-    struct tern_mpi_access     access = { .kind = TERN_MPI_GET_ACC };
-    struct tern_notify_window *w;
-    tern_acc_args              acc;
-    tern_opts                  opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = (uint32_t)tag, .call = args.call);
-    tern_atomic_args           swap =
-        TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_CAS, .operand = origin_addr, .compare = compare_addr, .result = result_addr);
-    tern_event  event = TERN_EVENT_INIT;
-    tern_status status;
-    int         error = prepare_acc(&args, MPI_REPLACE, &access, &w, &acc);
+    struct tern_notify_args args = { "MPIX_Compare_and_swap_notify",
+                                     (void *)(uintptr_t)origin_addr,
+                                     1,
+                                     datatype,
+                                     target_rank,
+                                     target_disp,
+                                     1,
+                                     datatype,
+                                     win,
+                                     tag };
+    struct accumulate       a = { .access.kind = TERN_MPI_GET_ACC };
+    int                     error = prepare(&a, &args, MPI_REPLACE);
 
-    if (error != MPI_SUCCESS || access.rank == MPI_PROC_NULL)
+    if (error != MPI_SUCCESS || a.access.rank == MPI_PROC_NULL)
         return error;
-    error = check_single(w, access.here.type, args.call);
-    if (error != MPI_SUCCESS)
-        return error;
-    if (access.here.type->basic.class == TERN_MPI_COMPLEX || access.here.type->size > 8)
-        return tern_notify_raise(w, tern_mpi_code(MPI_ERR_TYPE, args.call, "the elements are not integers"));
-    swap.type = acc.type;
-    opts.event = &event;
-    status = tern_atomic_with(access.ctx, NULL, w->region, access.rank, access.offset, &swap, &opts);
-    if (status == TERN_OK)
-        status = tern_event_wait(&event, TERN_FOREVER);
-    return tern_notify_finish(w, status, args.call);
+    if (origin_addr == NULL || compare_addr == NULL || result_addr == NULL)
+        return tern_notify_raise(a.w, tern_mpi_code(MPI_ERR_BUFFER, args.call, "a buffer is NULL"));
+    a.acc.result = result_addr;
+    return finish(&a, tern_mpi_compare_and_swap(&a.access, &a.acc, compare_addr), MPI_ERR_TYPE);
 }

@@ -42,7 +42,18 @@ static int check(const struct tern_notify_args *a, const struct tern_notify_wind
         return tern_mpi_code(MPI_ERR_TAG, a->call, "the tag is %d; tags are 0 to %d", a->tag, MPIX_NOTIFY_TAG_UB);
     if (a->disp < 0)
         return tern_mpi_code(MPI_ERR_DISP, a->call, "the displacement at the target is %ld", (long)a->disp);
+    if (a->origin == MPI_IN_PLACE)
+        return tern_mpi_code(MPI_ERR_BUFFER, a->call, "the origin buffer is MPI_IN_PLACE, which one-sided calls lack");
     return MPI_SUCCESS;
+}
+
+/* Find the offset of an access in the memory of the target. */
+static int find_offset(const struct tern_notify_args *a, uint64_t unit, uint64_t *offset)
+{
+    if (!__builtin_mul_overflow((uint64_t)a->disp, unit, offset))
+        return MPI_SUCCESS;
+    return tern_mpi_code(MPI_ERR_RMA_RANGE, a->call, "the displacement at the target is %ld, in units of %lu bytes",
+                         (long)a->disp, (unsigned long)unit);
 }
 
 int tern_notify_prepare(const struct tern_notify_args *a, struct tern_mpi_access *access,
@@ -61,6 +72,8 @@ int tern_notify_prepare(const struct tern_notify_args *a, struct tern_mpi_access
         error = find_side(&access->here, a->origin_count, a->origin_type, a->call, "origin");
     if (error == MPI_SUCCESS)
         error = find_side(&access->there, a->target_count, a->target_type, a->call, "target");
+    if (error == MPI_SUCCESS)
+        error = find_offset(a, w->unit[a->rank], &access->offset);
     if (error == MPI_SUCCESS && tern_mpi_side_bytes(access->here) != tern_mpi_side_bytes(access->there))
         error = tern_mpi_code(MPI_ERR_TRUNCATE, a->call, "the origin has %zu bytes, and the target %zu",
                               tern_mpi_side_bytes(access->here), tern_mpi_side_bytes(access->there));
@@ -68,7 +81,6 @@ int tern_notify_prepare(const struct tern_notify_args *a, struct tern_mpi_access
         return tern_notify_raise(w, error);
     access->ctx = w->ctx;
     access->region = w->region;
-    access->offset = (uint64_t)a->disp * w->unit[a->rank];
     access->local = a->origin;
     return MPI_SUCCESS;
 }
@@ -119,14 +131,15 @@ NOTIFY_EXPORT int MPIX_Put_notify(const void *origin_addr, int origin_count, MPI
         __atomic_load_n(&tern_notify_windows[tern_notify_window_slot(win)], __ATOMIC_ACQUIRE);
     const struct tern_mpi_type *type =
         __atomic_load_n(&tern_mpi_types[tern_mpi_type_slot(origin_datatype)], __ATOMIC_ACQUIRE);
+    uint64_t offset;
 
     if (TERN_LIKELY(w != NULL && w->handle == win && type != NULL && type->handle == origin_datatype &&
                     target_datatype == origin_datatype && target_count == origin_count && type->dense &&
                     type->at == 0 && (origin_count | tag) >= 0 && target_disp >= 0 &&
-                    (unsigned)target_rank < (unsigned)w->size)) {
-        tern_status status =
-            tern_put_notify_nbi(w->ctx, w->region, target_rank, (uint64_t)target_disp * w->unit[target_rank],
-                                origin_addr, (size_t)origin_count * type->size, (uint32_t)tag);
+                    (unsigned)target_rank < (unsigned)w->size && origin_addr != MPI_IN_PLACE &&
+                    !__builtin_mul_overflow((uint64_t)target_disp, w->unit[target_rank], &offset))) {
+        tern_status status = tern_put_notify_nbi(w->ctx, w->region, target_rank, offset, origin_addr,
+                                                 (size_t)origin_count * type->size, (uint32_t)tag);
 
         return TERN_LIKELY(status == TERN_OK)
                    ? MPI_SUCCESS

@@ -61,8 +61,10 @@ static struct tern_notify_window *take_record(void)
 /* Release the objects of Tern. The call is collective over the processes of the window. */
 static tern_status end_region(struct tern_notify_window *w)
 {
-    tern_status first = w->ctx != NULL ? tern_ctx_free(w->ctx) : TERN_OK, status;
+    tern_status first = w->mutexes != NULL ? tern_mutex_free(w->mutexes) : TERN_OK, status;
 
+    status = w->ctx != NULL ? tern_ctx_free(w->ctx) : TERN_OK;
+    first = first != TERN_OK ? first : status;
     status = w->region != NULL ? tern_region_free(w->region) : TERN_OK;
     first = first != TERN_OK ? first : status;
     status = w->team.team != NULL ? tern_mpi_team_free(&w->team) : TERN_OK;
@@ -70,7 +72,8 @@ static tern_status end_region(struct tern_notify_window *w)
     return first != TERN_OK ? first : status;
 }
 
-/* MPI frees a window: nothing may find its record any more. */
+/* MPI frees a window: nothing may find its record any more. MPI then waits for the other processes, so that the memory
+ * is not accessed any more when MPI_Win_free returns. */
 static int detach(MPI_Win handle, int key, void *value, void *extra)
 {
     struct tern_notify_window *w = value, **slot = &tern_notify_windows[tern_notify_window_slot(w->handle)];
@@ -80,6 +83,7 @@ static int detach(MPI_Win handle, int key, void *value, void *extra)
     (void)extra;
     if (*slot == w)
         __atomic_store_n(slot, NULL, __ATOMIC_RELAXED); /* orders nothing: the record stays readable */
+    (void)tern_quiet(w->ctx); /* there is no window left to which an error could be reported */
     tern_notify_orphan_requests(w);
     w->handle = MPI_WIN_NULL;
     pthread_mutex_lock(&lock);
@@ -205,6 +209,9 @@ static int build(struct tern_notify_window *w, struct wish *wish)
     status = make_region(w, wish);
     if (status != TERN_OK)
         return tern_mpi_code_of(status, wish->call, "reserving the memory of the window");
+    status = tern_mutex_create(w->ctx, 1, &w->mutexes);
+    if (status != TERN_OK)
+        return tern_mpi_code_of(status, wish->call, "creating the mutexes of accumulates");
     if (wish->allocate && w->mpi_memory == NULL)
         wish->base = tern_region_ptr(w->region, w->team.rank);
     error = make_mpi_window(w, wish, false);
@@ -234,27 +241,57 @@ static int make(struct wish *wish, MPI_Win *win)
     return error;
 }
 
-/* Check the arguments of a new window, make the window, and report errors to the communicator. */
+/* Check the arguments of a new window. Returns MPI_SUCCESS or an error code. */
+static int check(const struct wish *wish, void *const *base, const MPI_Win *win)
+{
+    if (wish->size < 0)
+        return tern_mpi_code(MPI_ERR_SIZE, wish->call, "the size of the window is %ld", (long)wish->size);
+    if (wish->unit <= 0)
+        return tern_mpi_code(MPI_ERR_DISP, wish->call, "the displacement unit is %d", wish->unit);
+    if (win == NULL || (wish->allocate && base == NULL))
+        return tern_mpi_code(MPI_ERR_ARG, wish->call, "an argument in which the call returns a value is NULL");
+    if (!wish->allocate && wish->base == NULL && wish->size > 0)
+        return tern_mpi_code(MPI_ERR_BASE, wish->call, "the address of %ld bytes is NULL", (long)wish->size);
+    return MPI_SUCCESS;
+}
+
+/* Let all processes know of a wrong argument of one of them, so that nobody waits. Returns the code of this process, or
+ * one of the same class as that of another process. */
+static int agree(const struct wish *wish, int code)
+{
+    struct {
+        int class, rank;
+    } mine = { MPI_SUCCESS, 0 }, worst;
+    int error;
+
+    MPI_Comm_rank(wish->comm, &mine.rank);
+    if (code != MPI_SUCCESS)
+        MPI_Error_class(code, &mine.class);
+    error = MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, wish->comm);
+    if (code != MPI_SUCCESS || error != MPI_SUCCESS)
+        return code != MPI_SUCCESS ? code : error;
+    if (worst.class == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    return tern_mpi_code(worst.class, wish->call, "rank %d of the communicator passed an argument that is not valid",
+                         worst.rank);
+}
+
+/* Make a window, and report errors to the communicator. */
 static int create(struct wish wish, MPI_Comm comm, void **base, MPI_Win *win)
 {
-    int code = MPI_SUCCESS, size;
+    int code, size;
 
     if (comm == MPI_COMM_NULL || MPI_Comm_size(comm, &size) != MPI_SUCCESS) {
         code = tern_mpi_code(MPI_ERR_COMM, wish.call, "the communicator is invalid");
         MPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
         return code;
     }
-    if (wish.size < 0)
-        code = tern_mpi_code(MPI_ERR_SIZE, wish.call, "the size of the window is %ld", (long)wish.size);
-    else if (wish.unit <= 0)
-        code = tern_mpi_code(MPI_ERR_DISP, wish.call, "the displacement unit is %d", wish.unit);
-    else if (win == NULL || (wish.allocate && base == NULL))
-        code = tern_mpi_code(MPI_ERR_ARG, wish.call, "an argument in which the call returns a value is NULL");
-    else
-        code = MPI_Comm_dup(comm, &wish.comm);
+    code = MPI_Comm_dup(comm, &wish.comm);
     if (code == MPI_SUCCESS) {
         MPI_Comm_set_errhandler(wish.comm, MPI_ERRORS_RETURN);
-        code = make(&wish, win);
+        code = agree(&wish, check(&wish, base, win));
+        if (code == MPI_SUCCESS)
+            code = make(&wish, win);
         MPI_Comm_free(&wish.comm);
     }
     if (code != MPI_SUCCESS)

@@ -25,11 +25,31 @@ int tern_notify_request_failed(struct tern_notify_request *r, tern_status status
     return code;
 }
 
-/* Find a record for a handle, and put it into the table. The caller holds the lock. NULL: there is no memory. */
+/* Take a record out of use. The caller holds the lock. */
+static void forget(struct tern_notify_request *r)
+{
+    if (r->window != NULL) {
+        struct tern_notify_request **at = &r->window->requests;
+
+        while (*at != r)
+            at = &(*at)->next_other;
+        *at = r->next_other;
+    }
+    if (r->request != NULL)
+        (void)tern_request_free(&r->request); /* a notification request can always be freed */
+    r->window = NULL;
+    r->handle = MPI_REQUEST_NULL;
+}
+
+/* Find a record for a handle, and put it into the table. A record that has this handle belonged to a request that the
+ * program freed by MPI_Request_free. The caller holds the lock. NULL: there is no memory. */
 static struct tern_notify_request *take_record(MPI_Request handle)
 {
-    struct tern_notify_request **head = &tern_notify_requests[tern_notify_request_slot(handle)], *r = *head;
+    struct tern_notify_request **head = &tern_notify_requests[tern_notify_request_slot(handle)], *r;
 
+    while ((r = tern_notify_request_of(handle)) != NULL)
+        forget(r);
+    r = *head;
     while (r != NULL && r->handle != MPI_REQUEST_NULL)
         r = r->next;
     if (r == NULL) {
@@ -63,25 +83,6 @@ static struct tern_notify_request *make(struct tern_notify_window *w)
     if (r == NULL)
         (void)PMPI_Request_free(&handle);
     return r;
-}
-
-/* Take a record out of use, and free the handle. */
-static void drop(struct tern_notify_request *r, MPI_Request *handle)
-{
-    MPI_Request own = r->handle;
-
-    pthread_mutex_lock(&lock);
-    if (r->window != NULL) {
-        struct tern_notify_request **at = &r->window->requests;
-
-        while (*at != r)
-            at = &(*at)->next_other;
-        *at = r->next_other;
-    }
-    r->handle = MPI_REQUEST_NULL;
-    pthread_mutex_unlock(&lock);
-    (void)PMPI_Request_free(&own);
-    *handle = MPI_REQUEST_NULL;
 }
 
 void tern_notify_orphan_requests(struct tern_notify_window *w)
@@ -130,6 +131,8 @@ NOTIFY_EXPORT int MPIX_Notify_init(MPI_Win win, int source, int tag, int expecte
     error = check(w, source, tag, call);
     if (error != MPI_SUCCESS)
         return error;
+    if (request == NULL)
+        return tern_notify_raise(w, tern_mpi_code(MPI_ERR_ARG, call, "the pointer to the request is NULL"));
     if (expected_count <= 0)
         return tern_notify_raise(w, tern_mpi_code(MPI_ERR_COUNT, call,
                                                   "the request expects %d notifications; it must "
@@ -154,7 +157,7 @@ NOTIFY_EXPORT int MPIX_Notify_init(MPI_Win win, int source, int tag, int expecte
 
 NOTIFY_EXPORT int MPIX_Start(MPI_Request *request)
 {
-    struct tern_notify_request *r = tern_notify_request_of(*request);
+    struct tern_notify_request *r = tern_notify_request_at(request);
     tern_status                 status;
     int                         error;
 
@@ -186,7 +189,7 @@ NOTIFY_EXPORT int MPIX_Startall(int count, MPI_Request array_of_requests[])
 
 NOTIFY_EXPORT int MPIX_Cancel(MPI_Request *request)
 {
-    struct tern_notify_request *r = tern_notify_request_of(*request);
+    struct tern_notify_request *r = tern_notify_request_at(request);
     tern_status                 status;
 
     if (r == NULL)
@@ -206,18 +209,14 @@ NOTIFY_EXPORT int MPIX_Cancel(MPI_Request *request)
 
 NOTIFY_EXPORT int MPIX_Request_free(MPI_Request *request)
 {
-    struct tern_notify_request *r = tern_notify_request_of(*request);
-    tern_status                 status = TERN_OK;
-    int                         error = MPI_SUCCESS;
+    struct tern_notify_request *r = tern_notify_request_at(request);
 
     if (r == NULL)
         return PMPI_Request_free(request);
-    if (r->request != NULL)
-        status = tern_request_free(&r->request);
-    if (status != TERN_OK)
-        error = tern_notify_request_failed(r, status, "MPIX_Request_free");
-    drop(r, request);
-    return error;
+    pthread_mutex_lock(&lock);
+    forget(r);
+    pthread_mutex_unlock(&lock);
+    return PMPI_Request_free(request);
 }
 
 /* ---- completion ---- */
@@ -260,11 +259,14 @@ void tern_notify_report(struct tern_notify_request *r, MPI_Status *status)
 
 /* ---- probes ---- */
 
-/* Find the request that a probe tests. It is never started. */
-static tern_status probe_of(struct tern_notify_window *w, int source, int tag, tern_request **out)
+/* Look for a notification. The window keeps the request for the source and the tag of the last probe; that request is
+ * never started. Threads that probe the same window take turns. */
+static tern_status look(struct tern_notify_window *w, int source, int tag, tern_request_info *info)
 {
-    tern_status status = TERN_OK;
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+    tern_status            status = TERN_OK;
 
+    pthread_mutex_lock(&turn);
     if (w->probe == NULL || w->probe_source != source || w->probe_tag != tag) {
         if (w->probe != NULL)
             (void)tern_request_free(&w->probe); /* it is not started */
@@ -273,7 +275,9 @@ static tern_status probe_of(struct tern_notify_window *w, int source, int tag, t
         w->probe_source = source;
         w->probe_tag = tag;
     }
-    *out = w->probe;
+    if (status == TERN_OK)
+        status = tern_notify_probe(w->probe, info);
+    pthread_mutex_unlock(&turn);
     return status;
 }
 
@@ -282,7 +286,6 @@ static int probe(int source, int tag, MPI_Win win, int *flag, MPI_Status *out, c
 {
     struct tern_notify_window *w = tern_notify_window_of(win);
     tern_idle                  idle = TERN_IDLE(.name = call);
-    tern_request              *request;
     tern_request_info          info;
     tern_status                status;
     int                        error;
@@ -296,13 +299,11 @@ static int probe(int source, int tag, MPI_Win win, int *flag, MPI_Status *out, c
         tern_notify_set_status(out, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
         status = TERN_OK;
     } else {
-        status = probe_of(w, source, tag, &request);
-        if (status == TERN_OK)
-            status = tern_notify_probe(request, &info);
+        status = look(w, source, tag, &info);
         while (status == TERN_PENDING && flag == NULL) {
             status = tern_idle_step(w->ctx, &idle);
             if (status == TERN_OK)
-                status = tern_notify_probe(request, &info);
+                status = look(w, source, tag, &info);
         }
         if (status == TERN_OK)
             tern_notify_set_status(out, info.source, (int)info.tag, (MPI_Count)info.len, false);

@@ -16,6 +16,7 @@ struct tern_notify_request {
     bool                        started; /* active, in the terms of MPI */
     bool                        ready;   /* complete, and not reported: info is valid */
     bool                        cancelled;
+    int                         error;             /* for which a call over several requests has to report */
     int                         source, tag;       /* with which the request was made */
     tern_request_info           info;              /* of the notifications */
     struct tern_notify_request *next, *next_other; /* lists: of the table, and of the window */
@@ -30,9 +31,12 @@ static inline unsigned tern_notify_request_slot(MPI_Request handle)
     return (unsigned)(((uint64_t)(uintptr_t)handle * 0x9e3779b97f4a7c15u) >> (64 - TERN_NOTIFY_REQUEST_BITS));
 }
 
-/* Find the record of a request. NULL: it is an ordinary request of MPI. */
+/* Find the record of a request. NULL: it is an ordinary request of MPI, or MPI_REQUEST_NULL, which is the handle of the
+ * records that are not in use. */
 static inline struct tern_notify_request *tern_notify_request_of(MPI_Request handle)
 {
+    if (TERN_UNLIKELY(handle == MPI_REQUEST_NULL))
+        return NULL;
     /* acquire: the record behind the pointer, which is never freed. Pairs with the release in notify_request.c. */
     struct tern_notify_request *r =
         __atomic_load_n(&tern_notify_requests[tern_notify_request_slot(handle)], __ATOMIC_ACQUIRE);
@@ -40,6 +44,12 @@ static inline struct tern_notify_request *tern_notify_request_of(MPI_Request han
     while (r != NULL && r->handle != handle)
         r = __atomic_load_n(&r->next, __ATOMIC_ACQUIRE);
     return r;
+}
+
+/* The same, of a pointer that a program passes, which may be NULL: MPI reports that. */
+static inline struct tern_notify_request *tern_notify_request_at(const MPI_Request *request)
+{
+    return TERN_LIKELY(request != NULL) ? tern_notify_request_of(*request) : NULL;
 }
 
 /* Advance a request, and find out whether it is complete. Returns MPI_SUCCESS, or an error code for which the error

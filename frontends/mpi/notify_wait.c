@@ -13,7 +13,8 @@ struct mixture {
     int          count, own, ordinary_count;
     MPI_Request *all;
     MPI_Request *ordinary;
-    tern_ctx    *ctx; /* of one of the requests of Tern, or NULL */
+    tern_ctx    *ctx;  /* of one of the requests of Tern, or NULL */
+    const char  *call; /* name of the public call */
     MPI_Request  few[16];
 };
 
@@ -22,7 +23,7 @@ static int count_own(int count, const MPI_Request *requests)
 {
     int own = 0;
 
-    for (int i = 0; i < count; i++)
+    for (int i = 0; requests != NULL && i < count; i++)
         own += tern_notify_request_of(requests[i]) != NULL;
     return own;
 }
@@ -32,6 +33,7 @@ static int divide(struct mixture *m, int count, MPI_Request *requests, const cha
 {
     m->count = count;
     m->all = requests;
+    m->call = call;
     m->own = m->ordinary_count = 0;
     m->ctx = NULL;
     m->ordinary = m->few;
@@ -78,28 +80,39 @@ static __attribute__((noinline)) MPI_Status *statuses_from(MPI_Status *statuses,
     return statuses == MPI_STATUSES_IGNORE ? statuses : statuses + first;
 }
 
+/* Wait for a notification request, and report nothing yet. */
+static inline int await(struct tern_notify_request *r, const char *call)
+{
+    tern_status status = TERN_OK;
+
+    if (TERN_UNLIKELY(!r->started || r->ready))
+        return MPI_SUCCESS;
+    if (TERN_UNLIKELY(r->window == NULL))
+        return tern_notify_request_failed(r, TERN_ERR_STATE, call);
+    if (TERN_LIKELY(r->request != NULL))
+        status = tern_request_wait(&r->request, TERN_FOREVER, &r->info);
+    if (TERN_UNLIKELY(status != TERN_OK))
+        return tern_notify_request_failed(r, status, call);
+    r->ready = true;
+    return MPI_SUCCESS;
+}
+
 NOTIFY_EXPORT int MPIX_Wait(MPI_Request *request, MPI_Status *status)
 {
-    struct tern_notify_request *r = tern_notify_request_of(*request);
-    tern_status                 st = TERN_OK;
+    struct tern_notify_request *r = tern_notify_request_at(request);
+    int                         error;
 
     if (r == NULL)
         return PMPI_Wait(request, status);
-    if (TERN_LIKELY(r->started && !r->ready)) {
-        if (TERN_UNLIKELY(r->window == NULL))
-            return tern_notify_request_failed(r, TERN_ERR_STATE, "MPIX_Wait");
-        if (TERN_LIKELY(r->request != NULL))
-            st = tern_request_wait(&r->request, TERN_FOREVER, &r->info);
-        if (TERN_UNLIKELY(st != TERN_OK))
-            return tern_notify_request_failed(r, st, "MPIX_Wait");
-    }
-    tern_notify_report(r, status);
-    return MPI_SUCCESS;
+    error = await(r, "MPIX_Wait");
+    if (TERN_LIKELY(error == MPI_SUCCESS))
+        tern_notify_report(r, status);
+    return error;
 }
 
 NOTIFY_EXPORT int MPIX_Test(MPI_Request *request, int *flag, MPI_Status *status)
 {
-    struct tern_notify_request *r = tern_notify_request_of(*request);
+    struct tern_notify_request *r = tern_notify_request_at(request);
     int                         error;
 
     if (r == NULL)
@@ -130,7 +143,7 @@ NOTIFY_EXPORT int MPIX_Request_get_status(MPI_Request request, int *flag, MPI_St
 
 /* Poll the requests of a mixture once for one that is complete. *index is MPI_UNDEFINED if no request is active, and
  * *flag is whether the call that polls is over. */
-static int poll_any(struct mixture *m, int *index, int *flag, MPI_Status *status, const char *call)
+static int poll_any(struct mixture *m, int *index, int *flag, MPI_Status *status)
 {
     bool active = false;
     int  error;
@@ -143,7 +156,7 @@ static int poll_any(struct mixture *m, int *index, int *flag, MPI_Status *status
         if (r == NULL || !r->started)
             continue;
         active = true;
-        error = tern_notify_advance(r, call);
+        error = tern_notify_advance(r, m->call);
         if (error == MPI_SUCCESS && !r->ready)
             continue;
         *flag = 1;
@@ -188,7 +201,7 @@ NOTIFY_EXPORT int MPIX_Testany(int count, MPI_Request array_of_requests[], int *
     error = divide(&m, count, array_of_requests, "MPIX_Testany");
     if (error != MPI_SUCCESS)
         return error;
-    error = poll_any(&m, index, flag, status, "MPIX_Testany");
+    error = poll_any(&m, index, flag, status);
     join(&m);
     return error;
 }
@@ -205,7 +218,7 @@ NOTIFY_EXPORT int MPIX_Waitany(int count, MPI_Request array_of_requests[], int *
     if (error != MPI_SUCCESS)
         return error;
     for (;;) {
-        error = poll_any(&m, index, &flag, status, idle.name);
+        error = poll_any(&m, index, &flag, status);
         if (error != MPI_SUCCESS || flag)
             break;
         error = rest(&m, &idle);
@@ -216,34 +229,61 @@ NOTIFY_EXPORT int MPIX_Waitany(int count, MPI_Request array_of_requests[], int *
     return error;
 }
 
-/* Poll all requests of a mixture, and report all that are complete. *outcount is MPI_UNDEFINED if no request is
- * active. */
-static int poll_some(struct mixture *m, int *outcount, int *indices, MPI_Status *statuses, const char *call)
+/* Set the error of a status, if there is one. */
+static void set_error(MPI_Status *status, int error)
 {
-    int  error = MPI_SUCCESS, others;
-    bool active = false;
+    if (status != MPI_STATUS_IGNORE)
+        status->MPI_ERROR = error;
+}
 
-    *outcount = 0;
-    for (int i = 0; i < m->count && error == MPI_SUCCESS; i++) {
+/* Report all notification requests of a mixture that are complete or have failed. Returns MPI_SUCCESS, or
+ * MPI_ERR_IN_STATUS if one has failed. *active is set if one is active. */
+static int poll_own(struct mixture *m, int *outcount, int *indices, MPI_Status *statuses, bool *active)
+{
+    int result = MPI_SUCCESS;
+
+    for (int i = 0; i < m->count; i++) {
         struct tern_notify_request *r = tern_notify_request_of(m->all[i]);
+        int                         error;
 
         if (r == NULL || !r->started)
             continue;
-        active = true;
-        error = tern_notify_advance(r, call);
-        if (error == MPI_SUCCESS && r->ready) {
+        *active = true;
+        error = tern_notify_advance(r, m->call);
+        if (error == MPI_SUCCESS && !r->ready)
+            continue;
+        if (error == MPI_SUCCESS)
             tern_notify_report(r, status_at(statuses, *outcount));
-            indices[(*outcount)++] = i;
-        }
+        else
+            result = MPI_ERR_IN_STATUS;
+        set_error(status_at(statuses, *outcount), error);
+        indices[(*outcount)++] = i;
     }
-    if (error == MPI_SUCCESS && m->ordinary_count > 0) {
-        error = PMPI_Testsome(m->count, m->ordinary, &others, indices + *outcount, statuses_from(statuses, *outcount));
-        active = active || others != MPI_UNDEFINED;
-        *outcount += others != MPI_UNDEFINED ? others : 0;
+    return result;
+}
+
+/* Poll all requests of a mixture, and report all that are complete. *outcount is MPI_UNDEFINED if no request is
+ * active. */
+static int poll_some(struct mixture *m, int *outcount, int *indices, MPI_Status *statuses)
+{
+    bool active = false;
+    int  error, own, others = 0;
+
+    *outcount = 0;
+    own = poll_own(m, outcount, indices, statuses, &active);
+    if (m->ordinary_count == 0) {
+        if (!active)
+            *outcount = MPI_UNDEFINED;
+        return own;
     }
-    if (!active)
-        *outcount = MPI_UNDEFINED;
-    return error;
+    error = PMPI_Testsome(m->count, m->ordinary, &others, indices + *outcount, statuses_from(statuses, *outcount));
+    active = active || others != MPI_UNDEFINED;
+    if (others == MPI_UNDEFINED)
+        others = 0;
+    for (int i = 0; i < others && own != MPI_SUCCESS && error == MPI_SUCCESS; i++)
+        set_error(status_at(statuses, *outcount + i), MPI_SUCCESS);
+    *outcount = active ? *outcount + others : MPI_UNDEFINED;
+    return error != MPI_SUCCESS ? error : own;
 }
 
 NOTIFY_EXPORT int MPIX_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
@@ -257,7 +297,7 @@ NOTIFY_EXPORT int MPIX_Testsome(int incount, MPI_Request array_of_requests[], in
     error = divide(&m, incount, array_of_requests, "MPIX_Testsome");
     if (error != MPI_SUCCESS)
         return error;
-    error = poll_some(&m, outcount, array_of_indices, array_of_statuses, "MPIX_Testsome");
+    error = poll_some(&m, outcount, array_of_indices, array_of_statuses);
     join(&m);
     return error;
 }
@@ -275,7 +315,7 @@ NOTIFY_EXPORT int MPIX_Waitsome(int incount, MPI_Request array_of_requests[], in
     if (error != MPI_SUCCESS)
         return error;
     for (;;) {
-        error = poll_some(&m, outcount, array_of_indices, array_of_statuses, idle.name);
+        error = poll_some(&m, outcount, array_of_indices, array_of_statuses);
         if (error != MPI_SUCCESS || *outcount != 0)
             break;
         error = rest(&m, &idle);
@@ -286,26 +326,57 @@ NOTIFY_EXPORT int MPIX_Waitsome(int incount, MPI_Request array_of_requests[], in
     return error;
 }
 
+/* Complete the ordinary requests of a mixture, and report all requests. Those of Tern are complete, or have failed. */
+static int finish_all(struct mixture *m, MPI_Status *statuses)
+{
+    int  error = m->ordinary_count > 0 ? PMPI_Waitall(m->count, m->ordinary, statuses) : MPI_SUCCESS;
+    bool failed = false;
+
+    for (int i = 0; i < m->count; i++) {
+        struct tern_notify_request *r = tern_notify_request_of(m->all[i]);
+        MPI_Status                 *status = status_at(statuses, i);
+
+        if (r == NULL && m->ordinary_count == 0) {
+            tern_notify_set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
+        } else if (r != NULL && r->error != MPI_SUCCESS) {
+            failed = true;
+            set_error(status, r->error);
+            r->error = MPI_SUCCESS;
+        } else if (r != NULL) {
+            tern_notify_report(r, status);
+        }
+    }
+    for (int i = 0; i < m->count && failed && error == MPI_SUCCESS; i++) {
+        if (tern_notify_request_of(m->all[i]) == NULL)
+            set_error(status_at(statuses, i), MPI_SUCCESS);
+    }
+    join(m);
+    return error == MPI_SUCCESS && failed ? MPI_ERR_IN_STATUS : error;
+}
+
 NOTIFY_EXPORT int MPIX_Waitall(int count, MPI_Request array_of_requests[], MPI_Status *array_of_statuses)
 {
-    int error = MPI_SUCCESS;
+    struct mixture m;
+    int            error;
 
     if (count_own(count, array_of_requests) == 0)
         return PMPI_Waitall(count, array_of_requests, array_of_statuses);
-    for (int i = 0; i < count && error == MPI_SUCCESS; i++) {
-        if (tern_notify_request_of(array_of_requests[i]) != NULL)
-            error = MPIX_Wait(&array_of_requests[i], status_at(array_of_statuses, i));
+    error = divide(&m, count, array_of_requests, "MPIX_Waitall");
+    if (error != MPI_SUCCESS)
+        return error;
+    for (int i = 0; i < count; i++) {
+        struct tern_notify_request *r = tern_notify_request_of(array_of_requests[i]);
+
+        if (r != NULL)
+            r->error = await(r, m.call);
     }
-    for (int i = 0; i < count && error == MPI_SUCCESS; i++) {
-        if (tern_notify_request_of(array_of_requests[i]) == NULL)
-            error = PMPI_Wait(&array_of_requests[i], status_at(array_of_statuses, i));
-    }
-    return error;
+    return finish_all(&m, array_of_statuses);
 }
 
 NOTIFY_EXPORT int MPIX_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses)
 {
-    int error = MPI_SUCCESS, one = 1;
+    struct mixture m;
+    int            error = MPI_SUCCESS, one = 1;
 
     if (count_own(count, array_of_requests) == 0)
         return PMPI_Testall(count, array_of_requests, flag, array_of_statuses);
@@ -314,7 +385,8 @@ NOTIFY_EXPORT int MPIX_Testall(int count, MPI_Request array_of_requests[], int *
             error = MPIX_Request_get_status(array_of_requests[i], &one, MPI_STATUS_IGNORE);
     }
     *flag = one && error == MPI_SUCCESS;
-    for (int i = 0; i < count && *flag && error == MPI_SUCCESS; i++)
-        error = MPIX_Wait(&array_of_requests[i], status_at(array_of_statuses, i)); /* it is complete */
-    return error;
+    if (!*flag)
+        return error;
+    error = divide(&m, count, array_of_requests, "MPIX_Testall");
+    return error != MPI_SUCCESS ? error : finish_all(&m, array_of_statuses); /* all are complete */
 }

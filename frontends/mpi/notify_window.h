@@ -27,7 +27,8 @@ struct tern_notify_window {
     int                         size;   /* of the communicator */
     tern_ctx                   *ctx;
     tern_region                *region;
-    const uint64_t             *unit; /* [size] displacement unit of each process */
+    tern_mutexes               *mutexes; /* one at each process, for accumulates (acc.h) */
+    const uint64_t             *unit;    /* [size] displacement unit of each process */
     struct tern_mpi_team        team;
     MPI_Group                   group;      /* of the communicator */
     void                       *mpi_memory; /* of the window of MPI, if that had to allocate it */

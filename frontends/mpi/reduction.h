@@ -4,13 +4,14 @@
 
 #include "datatype.h"
 
-/* Find what an accumulate with this operation on these basic elements computes. MPI_NO_OP is not handled here: it
- * changes nothing, so that the caller makes a get or nothing at all. Returns MPI_SUCCESS; MPI_ERR_OP: accumulates do
- * not have the operation, or not for these elements; MPI_ERR_TYPE: the datatype has no single basic element of a size
- * that Tern accumulates. *why says more then. */
-int tern_mpi_reduction(MPI_Op op, struct tern_mpi_basic basic, tern_acc_args *args, const char **why);
+/* Find what an accumulate of Tern with this operation on these basic elements computes. Returns false if Tern has no
+ * such accumulate. */
+bool tern_mpi_reduction(MPI_Op op, struct tern_mpi_basic basic, tern_acc_args *args);
 
-/* Find Tern's type of an element. Returns false if Tern has none. */
-bool tern_mpi_element(struct tern_mpi_basic basic, tern_type *type);
+/* Whether an operation is one of those that accumulates may have: a predefined one. */
+bool tern_mpi_predefined(MPI_Op op);
+
+/* Whether MPI defines an operation for these basic elements. True is no answer for elements that only MPI knows. */
+bool tern_mpi_defined(MPI_Op op, struct tern_mpi_basic basic);
 
 #endif

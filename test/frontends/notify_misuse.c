@@ -5,9 +5,9 @@
  */
 #include "notify_test.h"
 
-static MPI_Win     win, plain;
-static int         handled; /* calls of the error handler of the window */
-static int         last;    /* its last code */
+static MPI_Win     win, plain, wide; /* the last one has a displacement unit of 8 */
+static int         handled;          /* calls of the error handler of the window */
+static int         last;             /* its last code */
 static char       *memory, buffer[256];
 static MPI_Request request;
 
@@ -63,6 +63,10 @@ static void test_accesses(void)
     EXPECT(put(1, MPI_DATATYPE_NULL, 0, 0, win, 1), MPI_ERR_TYPE, "the datatype of the origin is invalid");
     EXPECT(put(1, MPI_INT, 0, -4, win, 1), MPI_ERR_DISP, "-4");
     EXPECT(put(1, MPI_INT, 0, 253, win, 1), MPI_ERR_RMA_RANGE, "MPIX_Put_notify");
+    EXPECT(put(1, MPI_INT, 0, (MPI_Aint)1 << 61, wide, 1), MPI_ERR_RMA_RANGE, "MPIX_Put_notify");
+    EXPECT(MPIX_Get_notify(buffer, 1, MPI_INT, 0, (MPI_Aint)1 << 62, 1, MPI_INT, wide, 1), MPI_ERR_RMA_RANGE,
+           "8 bytes");
+    EXPECT(MPIX_Put_notify(MPI_IN_PLACE, 1, MPI_INT, 0, 0, 1, MPI_INT, win, 1), MPI_ERR_BUFFER, "MPI_IN_PLACE");
     EXPECT(put(64, MPI_INT, notify_size - 1, 4, win, 1), MPI_ERR_RMA_RANGE, "MPIX_Put_notify");
     EXPECT(put(1, MPI_INT, 0, 0, plain, 1), MPI_ERR_WIN, "not one for notified accesses");
     EXPECT(put(1, MPI_INT, 0, 0, MPI_WIN_NULL, 1), MPI_ERR_WIN, "MPI_WIN_NULL");
@@ -75,25 +79,40 @@ static void test_accesses(void)
     EXPECT(MPIX_Win_flush_all(plain), MPI_ERR_WIN, "MPIX_Win_flush_all");
 }
 
+static void combine(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    (void)in;
+    (void)inout;
+    (void)count;
+    (void)type;
+}
+
 static void test_accumulates(void)
 {
+    MPI_Op       own;
     MPI_Datatype pair, types[2] = { MPI_INT, MPI_FLOAT };
     int          lengths[2] = { 1, 1 };
     MPI_Aint     places[2] = { 0, 4 };
 
     MPI(MPI_Type_create_struct(2, lengths, places, types, &pair));
     MPI(MPI_Type_commit(&pair));
-    EXPECT(accumulate(MPI_INT, MPI_INT, MPI_LAND), MPI_ERR_OP, "MPI_SUM");
+    MPI(MPI_Op_create(combine, 1, &own));
+    EXPECT(accumulate(MPI_INT, MPI_INT, own), MPI_ERR_OP, "not a predefined one");
+    MPI(MPI_Op_free(&own));
+    EXPECT(accumulate(MPI_DOUBLE, MPI_DOUBLE, MPI_LAND), MPI_ERR_OP, "do not have the operation");
     EXPECT(accumulate(MPI_DOUBLE, MPI_DOUBLE, MPI_BAND), MPI_ERR_OP, "do not have the operation");
     EXPECT(accumulate(MPI_C_DOUBLE_COMPLEX, MPI_C_DOUBLE_COMPLEX, MPI_MAX), MPI_ERR_OP, "do not have");
     EXPECT(accumulate(pair, pair, MPI_SUM), MPI_ERR_TYPE, "all have one type");
-    EXPECT(accumulate(MPI_DOUBLE_INT, MPI_DOUBLE_INT, MPI_MAXLOC), MPI_ERR_TYPE, "no accumulates");
+    EXPECT(accumulate(MPI_DOUBLE_INT, MPI_DOUBLE_INT, MPI_SUM), MPI_ERR_OP, "do not have the operation");
+    EXPECT(accumulate(MPI_INT, MPI_INT, MPI_MAXLOC), MPI_ERR_OP, "do not have the operation");
+    EXPECT(accumulate(MPI_FLOAT_INT, MPI_2INT, MPI_MAXLOC), MPI_ERR_TYPE, "differ");
     EXPECT(accumulate(MPI_LONG, MPI_DOUBLE, MPI_SUM), MPI_ERR_TYPE, "differ");
     EXPECT(MPIX_Fetch_and_op_notify(buffer, buffer + 64, pair, 0, 0, MPI_SUM, win, 1), MPI_ERR_TYPE,
            "MPIX_Fetch_and_op_notify");
     EXPECT(MPIX_Fetch_and_op_notify(NULL, buffer + 64, MPI_INT, 0, 0, MPI_SUM, win, 1), MPI_ERR_BUFFER, "NULL");
     EXPECT(MPIX_Compare_and_swap_notify(buffer, buffer, buffer + 64, MPI_C_DOUBLE_COMPLEX, 0, 0, win, 1), MPI_ERR_TYPE,
-           "not integers");
+           "not an integer");
+    EXPECT(MPIX_Compare_and_swap_notify(buffer, NULL, buffer + 64, MPI_INT, 0, 0, win, 1), MPI_ERR_BUFFER, "NULL");
     EXPECT(MPIX_Accumulate_notify(buffer, 1, MPI_INT, 0, 1, 1, MPI_INT, MPI_SUM, win, 1), MPI_ERR_ARG,
            "MPIX_Accumulate_notify");
     MPI(MPI_Type_free(&pair));
@@ -110,6 +129,7 @@ static void test_requests(void)
     EXPECT(MPIX_Notify_init(win, 0, -9, 1, &request), MPI_ERR_TAG, "the tag is -9");
     EXPECT(MPIX_Notify_init(win, 0, 1, 0, &request), MPI_ERR_COUNT, "0 notifications");
     EXPECT(MPIX_Notify_init(plain, 0, 1, 1, &request), MPI_ERR_WIN, "not one for notified");
+    EXPECT(MPIX_Notify_init(win, 0, 1, 1, NULL), MPI_ERR_ARG, "NULL");
     EXPECT(MPIX_Iprobe_notify(99, 1, win, &flag, MPI_STATUS_IGNORE), MPI_ERR_RANK, "MPIX_Iprobe_notify");
     MPI(MPIX_Win_allocate_notify(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &gone));
     MPI(MPIX_Notify_init(gone, MPI_ANY_SOURCE, 1, 1, &alive));
@@ -123,11 +143,75 @@ static void test_requests(void)
     CHECK(alive == MPI_REQUEST_NULL);
 }
 
+/* Calls over several requests of which one has lost its window: the others complete, and the statuses tell. */
+static void test_several(void)
+{
+    MPI_Request all[4];
+    MPI_Status  statuses[4];
+    MPI_Win     gone;
+    char       *base;
+    int         count, indices[4], code, class;
+
+    notify_case = "several requests, one without a window";
+    MPI(MPIX_Win_allocate_notify(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &gone));
+    MPI(MPIX_Notify_init(gone, MPI_ANY_SOURCE, 1, 1, &all[0]));
+    MPI(MPIX_Notify_init(win, notify_rank, 3, 1, &all[1]));
+    all[2] = MPI_REQUEST_NULL;
+    MPI(MPIX_Startall(2, all));
+    MPI(MPI_Irecv(buffer, 1, MPI_CHAR, notify_rank, 4, MPI_COMM_WORLD, &all[3]));
+    MPI(MPIX_Win_free(&gone));
+    MPI(put(0, MPI_INT, notify_rank, 0, win, 3));
+    MPI(MPI_Send(buffer, 1, MPI_CHAR, notify_rank, 4, MPI_COMM_WORLD));
+    code = MPIX_Waitall(4, all, statuses);
+    MPI(MPI_Error_class(code, &class));
+    CHECK(class == MPI_ERR_IN_STATUS && handled == 1);
+    MPI(MPI_Error_class(statuses[0].MPI_ERROR, &class));
+    CHECK(class == MPI_ERR_REQUEST && statuses[1].MPI_ERROR == MPI_SUCCESS && statuses[3].MPI_ERROR == MPI_SUCCESS);
+    CHECK(statuses[1].MPI_TAG == 3 && statuses[3].MPI_TAG == 4 && all[3] == MPI_REQUEST_NULL);
+    MPI(MPIX_Start(&all[1]));
+    MPI(put(0, MPI_INT, notify_rank, 0, win, 3));
+    MPI(MPIX_Win_flush_all(win));
+    code = MPIX_Waitsome(4, all, &count, indices, statuses);
+    MPI(MPI_Error_class(code, &class));
+    CHECK(class == MPI_ERR_IN_STATUS && handled == 2 && count >= 1 && indices[0] == 0);
+    MPI(MPI_Error_class(statuses[0].MPI_ERROR, &class));
+    CHECK(class == MPI_ERR_REQUEST);
+    MPI(MPIX_Request_free(&all[0]));
+    if (count == 1)
+        MPI(MPIX_Wait(&all[1], MPI_STATUS_IGNORE));
+    MPI(MPIX_Request_free(&all[1]));
+    handled = 0;
+}
+
+/* MPI_REQUEST_NULL is not taken for a request that was freed. */
+static void test_null(void)
+{
+    enum { MANY = 1000 };
+    MPI_Request many[MANY], null = MPI_REQUEST_NULL;
+    int         flag;
+
+    notify_case = "MPI_REQUEST_NULL";
+    for (int i = 0; i < MANY; i++)
+        MPI(MPIX_Notify_init(win, MPI_ANY_SOURCE, i, 1, &many[i]));
+    for (int i = 0; i < MANY; i++)
+        MPI(MPIX_Request_free(&many[i]));
+    CHECK(MPIX_Start(&null) != MPI_SUCCESS);
+    CHECK(MPIX_Request_free(&null) != MPI_SUCCESS);
+    MPI(MPIX_Wait(&null, MPI_STATUS_IGNORE));
+    MPI(MPIX_Test(&null, &flag, MPI_STATUS_IGNORE));
+    CHECK(flag && null == MPI_REQUEST_NULL);
+    handled = 0; /* the number of calls of the handler is a matter of MPI */
+}
+
 static void test_windows(void)
 {
     MPI_Win none;
     char   *base;
 
+    /* An argument that is wrong at one process is an error of all of them. */
+    EXPECT(MPIX_Win_allocate_notify(notify_rank == 0 ? -1 : 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &none),
+           MPI_ERR_SIZE, notify_rank == 0 ? "-1" : "rank 0 of the communicator");
+    EXPECT(MPIX_Win_create_notify(NULL, 8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &none), MPI_ERR_BASE, "NULL");
     EXPECT(MPIX_Win_allocate_notify(-1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &none), MPI_ERR_SIZE, "-1");
     EXPECT(MPIX_Win_allocate_notify(8, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &none), MPI_ERR_DISP, "0");
     EXPECT(MPIX_Win_create_notify(buffer, 8, 1, MPI_INFO_NULL, MPI_COMM_NULL, &none), MPI_ERR_COMM, "communicator");
@@ -149,7 +233,9 @@ int main(int argc, char **argv)
         (void)put(1, MPI_INT, 99, 0, win, 1);
     MPI(MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &plain));
     MPI(MPI_Win_create_errhandler(handler, &mine));
+    MPI(MPIX_Win_allocate_notify(64, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &wide));
     MPI(MPI_Win_set_errhandler(win, mine));
+    MPI(MPI_Win_set_errhandler(wide, mine));
     MPI(MPI_Win_set_errhandler(plain, mine));
     MPI(MPI_Comm_create_errhandler(comm_handler, &world));
     MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, world));
@@ -157,12 +243,15 @@ int main(int argc, char **argv)
     test_accesses();
     test_accumulates();
     test_requests();
+    test_several();
+    test_null();
     test_windows();
     notify_case = "end";
     MPI(MPI_Barrier(MPI_COMM_WORLD));
     for (size_t i = 0; i < sizeof buffer; i++)
         CHECK(memory[i] == 5);
     MPI(MPI_Win_free(&plain));
+    MPI(MPIX_Win_free(&wide));
     MPI(MPIX_Win_free(&win));
     MPI(MPI_Errhandler_free(&mine));
     MPI(MPI_Errhandler_free(&world));

@@ -50,6 +50,7 @@ few() {
     local launcher=$1
     here "datatypes" "$launcher" 1 "$PROG/mpi_datatype-$launcher"
     everywhere "calls" "$launcher" 3 "$PROG/notify_calls-$launcher"
+    everywhere "accumulates" "$launcher" 2 "$PROG/notify_acc-$launcher"
     here "matching" "$launcher" 2 "$PROG/notify_model-$launcher" 1 200
     on_two_nodes "matching" "$launcher" 3 "$PROG/notify_model-$launcher" 2 60
     here "mixed requests" "$launcher" 2 "$PROG/notify_mixed-$launcher"
@@ -68,6 +69,7 @@ many() {
     done
     for ranks in 1 2 3 4 8; do
         everywhere "all calls" "$launcher" "$ranks" "$PROG/notify_calls-$launcher" all
+        everywhere "all accumulates" "$launcher" "$ranks" "$PROG/notify_acc-$launcher" all
         for seed in 1 2 3; do
             everywhere "matching, seed $seed" "$launcher" "$ranks" "$PROG/notify_model-$launcher" $seed 300
         done

@@ -1,0 +1,166 @@
+/* acc.c: accumulates in the manner of MPI. acc.h says what carries out which of them. */
+#include "acc.h"
+
+#include "reduction.h"
+
+/* A position in the elements of one side of an access. */
+struct elements {
+    struct tern_mpi_cursor cursor;
+    struct tern_mpi_piece  piece;
+};
+
+static struct elements elements_of(struct tern_mpi_side side)
+{
+    return (struct elements){ .cursor = tern_mpi_cursor_begin(&side.type->layout, side.count, side.type->extent) };
+}
+
+/* The displacement of the next element. The caller knows that there is one. */
+static ptrdiff_t next_element(struct elements *e, size_t size)
+{
+    ptrdiff_t at;
+
+    if (e->piece.len == 0)
+        (void)tern_mpi_cursor_next(&e->cursor, &e->piece);
+    at = e->piece.at;
+    e->piece.at += (ptrdiff_t)size;
+    e->piece.len -= size;
+    return at;
+}
+
+/* Tern's type of unsigned integers for swaps of the bits of an element; false if there is none. Complex elements need
+ * not be aligned to their size. */
+static bool bits_of(struct tern_mpi_basic basic, tern_type *type)
+{
+    if (basic.class == TERN_MPI_COMPLEX)
+        return false;
+    switch (basic.size) {
+    case 1: *type = TERN_UINT8; return true;
+    case 2: *type = TERN_UINT16; return true;
+    case 4: *type = TERN_UINT32; return true;
+    case 8: *type = TERN_UINT64; return true;
+    default: return false;
+    }
+}
+
+/* Swap each element of the origin with that of the target, and store the previous values in the result. The last swap
+ * notifies the target: a notified access waits for all swaps before it, because it has a single element. */
+static tern_status swap_all(const struct tern_mpi_access *access, const struct tern_mpi_acc *acc, tern_type type)
+{
+    size_t          size = access->there.type->basic.size, n = tern_mpi_side_bytes(access->there) / size;
+    struct elements from = elements_of(access->here), to = elements_of(access->there);
+    struct elements result = elements_of(acc->result_side);
+    tern_opts       plain = TERN_OPTS(.call = acc->opts.call), last = acc->opts;
+    tern_status     status = TERN_OK;
+
+    last.event = NULL;
+    for (size_t i = 0; i < n && status == TERN_OK; i++) {
+        tern_atomic_args args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_SWAP, .type = type);
+
+        args.operand = (unsigned char *)access->local + next_element(&from, size);
+        args.result = (unsigned char *)acc->result + next_element(&result, size);
+        status =
+            tern_atomic_with(access->ctx, NULL, access->region, access->rank,
+                             access->offset + (uint64_t)next_element(&to, size), &args, i + 1 < n ? &plain : &last);
+    }
+    if (status == TERN_OK && acc->opts.event != NULL)
+        status = tern_quiet_nb(access->ctx, acc->opts.event);
+    return status;
+}
+
+/* An accumulate of Tern. If the previous values are wanted, they replace the operands, which are in the result. */
+static tern_status reduce(struct tern_mpi_access *access, const struct tern_mpi_acc *acc, const tern_acc_args *args)
+{
+    tern_opts opts = acc->opts;
+
+    opts.acc = args;
+    access->kind = TERN_MPI_ACC;
+    if (acc->result != NULL) {
+        access->kind = TERN_MPI_GET_ACC;
+        access->local = acc->result;
+        access->here = acc->result_side;
+    }
+    return acc->move(access, &opts);
+}
+
+/* Fetch complex numbers as wholes, by adding -0, which changes no number. */
+static tern_status fetch_complex(struct tern_mpi_access *access, const struct tern_mpi_acc *acc)
+{
+    static const float  floats[2] = { -0.0F, -0.0F };
+    static const double doubles[2] = { -0.0, -0.0 };
+    size_t              size = access->there.type->basic.size;
+    bool                single = size == sizeof floats;
+    const tern_acc_args sum = TERN_ACC_ARGS(.type = single ? TERN_COMPLEX_FLOAT : TERN_COMPLEX_DOUBLE, .op = TERN_SUM);
+    struct elements     at = elements_of(acc->result_side);
+
+    for (size_t i = 0; i < tern_mpi_side_bytes(acc->result_side) / size; i++)
+        tern_copy((unsigned char *)acc->result + next_element(&at, size), single ? (const void *)floats : doubles,
+                  size);
+    return reduce(access, acc, &sum);
+}
+
+/* Fetch the target without changing it. */
+static tern_status fetch(struct tern_mpi_access *access, const struct tern_mpi_acc *acc)
+{
+    if (access->there.type->basic.class == TERN_MPI_COMPLEX)
+        return fetch_complex(access, acc);
+    access->kind = TERN_MPI_GET;
+    access->local = acc->result;
+    access->here = acc->result_side;
+    return acc->move(access, &acc->opts);
+}
+
+/* Copy the operands to where the previous values will be. */
+static void copy_operands(const struct tern_mpi_access *access, const struct tern_mpi_acc *acc)
+{
+    if (access->here.type->dense && acc->result_side.type->dense)
+        tern_copy((unsigned char *)acc->result + acc->result_side.type->at,
+                  (unsigned char *)access->local + access->here.type->at, tern_mpi_side_bytes(access->here));
+    else
+        tern_mpi_copy(acc->result, acc->result_side, access->local, access->here);
+}
+
+tern_status tern_mpi_accumulate(struct tern_mpi_access *access, struct tern_mpi_acc *acc)
+{
+    struct tern_mpi_basic basic = access->there.type->basic;
+    tern_acc_args         args;
+    tern_type             bits;
+
+    acc->why = NULL;
+    if (basic.class == TERN_MPI_MIXED) {
+        acc->why = "an accumulate needs a datatype whose basic elements all have one type";
+        return TERN_ERR_ARG;
+    }
+    if (!tern_mpi_defined(acc->op, basic)) {
+        acc->why = "the elements of this datatype do not have the operation";
+        return TERN_ERR_ARG;
+    }
+    if (basic.class >= TERN_MPI_PAIR)
+        return tern_mpi_combine(access, acc);
+    if (acc->op == MPI_NO_OP)
+        return acc->result != NULL ? fetch(access, acc) : TERN_OK;
+    if (acc->op == MPI_REPLACE && acc->result != NULL && bits_of(basic, &bits))
+        return swap_all(access, acc, bits);
+    if (!tern_mpi_reduction(acc->op, basic, &args))
+        return tern_mpi_combine(access, acc);
+    if (acc->result != NULL)
+        copy_operands(access, acc);
+    return reduce(access, acc, &args);
+}
+
+tern_status tern_mpi_compare_and_swap(const struct tern_mpi_access *access, struct tern_mpi_acc *acc,
+                                      const void *compare)
+{
+    const struct tern_mpi_type *type = access->there.type;
+    tern_atomic_args            args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_CAS, .compare = compare);
+
+    acc->why = NULL;
+    if (!type->dense || type->size != type->basic.size || !bits_of(type->basic, &args.type)) {
+        acc->why = "the datatype is not an integer or a logical value of 1, 2, 4 or 8 bytes";
+        return TERN_ERR_ARG;
+    }
+    args.operand = (unsigned char *)access->local + access->here.type->at;
+    args.result = (unsigned char *)acc->result + type->at;
+    args.compare = (const unsigned char *)compare + type->at;
+    return tern_atomic_with(access->ctx, NULL, access->region, access->rank, access->offset + (uint64_t)type->at, &args,
+                            &acc->opts);
+}
