@@ -3,9 +3,9 @@
  * The usual case is a put of elements of a predefined datatype, the same on both sides. It needs a look into the tables
  * of windows and of datatypes, and then calls Tern. All other cases, and all errors, take the long way.
  *
- * Between nodes, Tern sends the notification of an access when the transfer has ended, unless the network does so: for
- * contiguous puts. This needs progress of the origin, which may be waiting in MPI. So all other accesses wait until
- * they are complete; on a node, they are complete at once.
+ * Between nodes, an access may need this process once more: to move the rest of the data, or to send the notification.
+ * But this process may wait in MPI next, where nothing makes progress for Tern. So all accesses to processes that are
+ * not near wait until they are complete.
  */
 #include "notify_access.h"
 
@@ -73,7 +73,7 @@ int tern_notify_prepare(const struct tern_notify_args *a, struct tern_mpi_access
     if (error == MPI_SUCCESS)
         error = find_side(&access->there, a->target_count, a->target_type, a->call, "target");
     if (error == MPI_SUCCESS)
-        error = find_offset(a, w->unit[a->rank], &access->offset);
+        error = find_offset(a, w->peers[a->rank].unit, &access->offset);
     if (error == MPI_SUCCESS && tern_mpi_side_bytes(access->here) != tern_mpi_side_bytes(access->there))
         error = tern_mpi_code(MPI_ERR_TRUNCATE, a->call, "the origin has %zu bytes, and the target %zu",
                               tern_mpi_side_bytes(access->here), tern_mpi_side_bytes(access->there));
@@ -85,38 +85,28 @@ int tern_notify_prepare(const struct tern_notify_args *a, struct tern_mpi_access
     return MPI_SUCCESS;
 }
 
-tern_status tern_notify_start(const struct tern_mpi_access *access, tern_opts *opts)
+/* Make an access, and wait until it is complete. */
+static tern_status move(const struct tern_mpi_access *access, tern_opts *opts)
 {
     tern_event  event = TERN_EVENT_INIT;
     tern_status status;
 
-    if (access->kind == TERN_MPI_PUT && access->here.type->dense && access->there.type->dense)
-        return tern_mpi_move(access, opts);
     opts->event = &event;
     status = tern_mpi_move(access, opts);
     return status == TERN_OK ? tern_event_wait(&event, TERN_FOREVER) : status;
 }
 
-/* Make a put or a get. With a request, the origin buffer may be used again when the call returns. */
+/* Make a put or a get. With a request, which is complete when the call returns. */
 static __attribute__((noinline)) int access_any(const struct tern_notify_args *args, enum tern_mpi_kind kind,
                                                 MPI_Request *request)
 {
     struct tern_mpi_access     access = { .kind = kind };
     struct tern_notify_window *w;
-    tern_event                 local = TERN_EVENT_INIT;
     tern_opts                  opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = (uint32_t)args->tag, .call = args->call);
-    tern_status                status = TERN_OK;
     int                        error = tern_notify_prepare(args, &access, &w);
 
-    if (error != MPI_SUCCESS)
-        return error;
-    if (request != NULL)
-        opts.local = &local;
-    if (access.rank != MPI_PROC_NULL)
-        status = tern_notify_start(&access, &opts);
-    if (status == TERN_OK)
-        status = tern_event_wait(&local, TERN_FOREVER);
-    error = tern_notify_finish(w, status, args->call);
+    if (error == MPI_SUCCESS && access.rank != MPI_PROC_NULL)
+        error = tern_notify_finish(w, move(&access, &opts), args->call);
     if (error != MPI_SUCCESS || request == NULL)
         return error;
     return MPI_Irecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request); /* a request that is complete */
@@ -136,8 +126,9 @@ NOTIFY_EXPORT int MPIX_Put_notify(const void *origin_addr, int origin_count, MPI
     if (TERN_LIKELY(w != NULL && w->handle == win && type != NULL && type->handle == origin_datatype &&
                     target_datatype == origin_datatype && target_count == origin_count && type->dense &&
                     type->at == 0 && (origin_count | tag) >= 0 && target_disp >= 0 &&
-                    (unsigned)target_rank < (unsigned)w->size && origin_addr != MPI_IN_PLACE &&
-                    !__builtin_mul_overflow((uint64_t)target_disp, w->unit[target_rank], &offset))) {
+                    (unsigned)target_rank < (unsigned)w->size && w->peers[target_rank].near &&
+                    origin_addr != MPI_IN_PLACE &&
+                    !__builtin_mul_overflow((uint64_t)target_disp, w->peers[target_rank].unit, &offset))) {
         tern_status status = tern_put_notify_nbi(w->ctx, w->region, target_rank, offset, origin_addr,
                                                  (size_t)origin_count * type->size, (uint32_t)tag);
 

@@ -24,9 +24,6 @@ struct tern_notify_args {
 int tern_notify_prepare(const struct tern_notify_args *args, struct tern_mpi_access *access,
                         struct tern_notify_window **w);
 
-/* Start an access, and let it complete unless it is a contiguous put, which completes by itself. */
-tern_status tern_notify_start(const struct tern_mpi_access *access, tern_opts *opts);
-
 /* Return from a call: MPI_SUCCESS, or the error code of a failed access after calling the error handler. */
 int tern_notify_finish(struct tern_notify_window *w, tern_status status, const char *call);
 

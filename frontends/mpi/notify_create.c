@@ -32,7 +32,7 @@ struct wish {
 
 static void put_record(struct tern_notify_window *w)
 {
-    free((void *)(uintptr_t)w->unit);
+    free(w->peers);
     if (w->group != MPI_GROUP_NULL)
         MPI_Group_free(&w->group);
     *w = (struct tern_notify_window){ .handle = MPI_WIN_NULL, .group = MPI_GROUP_NULL };
@@ -127,12 +127,19 @@ static tern_status end_others(MPI_Group group)
 /* Collect the displacement units of all processes. */
 static int find_units(struct tern_notify_window *w, const struct wish *wish)
 {
-    uint64_t mine = (uint64_t)wish->unit, *units = malloc((size_t)w->size * sizeof *units);
+    struct tern_notify_peer mine = { .unit = (uint64_t)wish->unit };
 
-    w->unit = units;
-    if (units == NULL)
+    w->peers = calloc((size_t)w->size, sizeof *w->peers);
+    if (w->peers == NULL)
         return tern_mpi_code(MPI_ERR_NO_MEM, wish->call, "there is no memory for a window of %d processes", w->size);
-    return MPI_Allgather(&mine, 1, MPI_UINT64_T, units, 1, MPI_UINT64_T, wish->comm);
+    return MPI_Allgather(&mine, sizeof mine, MPI_BYTE, w->peers, sizeof mine, MPI_BYTE, wish->comm);
+}
+
+/* Find out which processes are near. */
+static void look_around(struct tern_notify_window *w)
+{
+    for (int i = 0; i < w->size; i++)
+        w->peers[i].near = tern_region_size(w->region, i) > 0 && tern_direct(w->ctx, w->region, i, 0, 1) != NULL;
 }
 
 /* Make the region, over memory of its own or of the program. */
@@ -209,6 +216,7 @@ static int build(struct tern_notify_window *w, struct wish *wish)
     status = make_region(w, wish);
     if (status != TERN_OK)
         return tern_mpi_code_of(status, wish->call, "reserving the memory of the window");
+    look_around(w);
     status = tern_mutex_create(w->ctx, 1, &w->mutexes);
     if (status != TERN_OK)
         return tern_mpi_code_of(status, wish->call, "creating the mutexes of accumulates");

@@ -21,6 +21,12 @@
 
 struct tern_notify_request;
 
+/* What this process knows of a process of a window. */
+struct tern_notify_peer {
+    uint64_t unit; /* displacement unit */
+    bool     near; /* loads and stores reach its memory: a put is complete when the call of Tern returns */
+};
+
 /* A window. */
 struct tern_notify_window {
     MPI_Win                     handle; /* MPI_WIN_NULL: the record is not in use */
@@ -28,7 +34,7 @@ struct tern_notify_window {
     tern_ctx                   *ctx;
     tern_region                *region;
     tern_mutexes               *mutexes; /* one at each process, for accumulates (acc.h) */
-    const uint64_t             *unit;    /* [size] displacement unit of each process */
+    struct tern_notify_peer    *peers;   /* [size] */
     struct tern_mpi_team        team;
     MPI_Group                   group;      /* of the communicator */
     void                       *mpi_memory; /* of the window of MPI, if that had to allocate it */

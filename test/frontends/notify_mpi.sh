@@ -76,6 +76,8 @@ many() {
         everywhere "mixed requests" "$launcher" "$ranks" "$PROG/notify_mixed-$launcher"
         everywhere "mixed requests of MPI" "$launcher" "$ranks" "$PROG/notify_pmpi_mixed-$launcher"
         everywhere "orders of waits" "$launcher" "$ranks" "$PROG/notify_order-$launcher"
+        launch "$launcher" "$ranks" env TERN_LINKS=ofi TERN_OFI_DATA=0 "$PROG/notify_order-$launcher"
+        check "orders of waits, separate notifications, $launcher, $ranks ranks over the network" status_is 0
         [ ! -x "$PROG/notify_fortran-$launcher" ] ||
             everywhere "Fortran" "$launcher" "$ranks" "$PROG/notify_fortran-$launcher"
     done

@@ -7,14 +7,14 @@
  */
 #include "notify_test.h"
 
-enum { LONG = 1 << 20, BURST = 200 };
-enum { SHORT_MESSAGE, LONG_MESSAGE, SHORT_PUT, LONG_PUT, COLUMN_PUT, GET, ACCUMULATE, PUT_BURST, THINGS };
+enum { LONG = 1 << 20, HUGE = 16 << 20, BURST = 200 }; /* sockets keep less than HUGE bytes */
+enum { SHORT_MESSAGE, LONG_MESSAGE, SHORT_PUT, LONG_PUT, COLUMN_PUT, GET, ACCUMULATE, PUT_BURST, THINGS, HUGE_PUT };
 static const char *const names[THINGS] = { "short message", "long message", "short put",  "long put",
                                            "column put",    "get",          "accumulate", "burst of puts" };
 
 static MPI_Win       win;
 static MPI_Datatype  column;
-static unsigned char out[LONG], in[LONG];
+static unsigned char out[HUGE], in[LONG];
 static int           other;
 
 static void start(int thing, MPI_Request *request)
@@ -28,6 +28,7 @@ static void start(int thing, MPI_Request *request)
         MPI(MPI_Isend(out, thing == LONG_MESSAGE ? LONG : 1, MPI_BYTE, other, thing, MPI_COMM_WORLD, request));
         break;
     case LONG_PUT: MPI(MPIX_Put_notify(out, LONG, MPI_BYTE, other, 0, LONG, MPI_BYTE, win, thing)); break;
+    case HUGE_PUT: MPI(MPIX_Put_notify(out, HUGE, MPI_BYTE, other, 0, HUGE, MPI_BYTE, win, thing)); break;
     case COLUMN_PUT: MPI(MPIX_Put_notify(out, 1, column, other, 0, 1, column, win, thing)); break;
     case GET: MPI(MPIX_Get_notify(out, 100, MPI_BYTE, other, 0, 100, MPI_BYTE, win, thing)); break;
     case ACCUMULATE: MPI(MPIX_Accumulate_notify(out, 1, MPI_INT, other, 0, 1, MPI_INT, MPI_SUM, win, thing)); break;
@@ -110,7 +111,7 @@ int main(int argc, char **argv)
     char *memory;
 
     notify_begin(&argc, &argv);
-    MPI(MPIX_Win_allocate_notify(LONG, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    MPI(MPIX_Win_allocate_notify(HUGE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
     MPI(MPI_Type_vector(100, 1, 7, MPI_INT, &column));
     MPI(MPI_Type_commit(&column));
     other = notify_rank ^ 1;
@@ -122,6 +123,10 @@ int main(int argc, char **argv)
         }
         snprintf(name, sizeof name, "crossed, %s", names[i]);
         crossed(i);
+    }
+    for (int j = 0; other < notify_size && j < PUT_BURST; j += LONG_PUT) {
+        notify_case = "huge put";
+        turns(HUGE_PUT, j);
     }
     for (int i = 0; other < notify_size && i < 8; i++) {
         notify_case = "any of a message and a notification";
