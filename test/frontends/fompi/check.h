@@ -47,5 +47,7 @@ void test_acc(MPI_Comm comm);
 void test_notify(MPI_Comm comm);
 void test_requests(MPI_Comm comm);
 void test_misuse(MPI_Comm comm);
+void test_calls(MPI_Comm comm);
+void test_listing(MPI_Comm comm);
 
 #endif

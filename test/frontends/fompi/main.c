@@ -9,7 +9,8 @@ static const struct {
     void (*run)(MPI_Comm comm);
 } tests[] = { { "windows", test_windows }, { "attributes", test_attributes }, { "epochs", test_epochs },
               { "locks", test_locks },     { "random", test_random },         { "acc", test_acc },
-              { "notify", test_notify },   { "requests", test_requests },     { "misuse", test_misuse } };
+              { "notify", test_notify },   { "requests", test_requests },     { "misuse", test_misuse },
+              { "calls", test_calls },     { "listing", test_listing } };
 
 struct window open_window(enum kind kind, size_t bytes, MPI_Comm comm)
 {
