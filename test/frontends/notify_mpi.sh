@@ -56,6 +56,7 @@ few() {
     here "mixed requests" "$launcher" 2 "$PROG/notify_mixed-$launcher"
     here "mixed requests of MPI" "$launcher" 2 "$PROG/notify_pmpi_mixed-$launcher"
     everywhere "orders of waits" "$launcher" 2 "$PROG/notify_order-$launcher"
+    everywhere "corner cases" "$launcher" 2 "$PROG/notify_corner-$launcher"
     here "misuse" "$launcher" 2 "$PROG/notify_misuse-$launcher"
     [ ! -x "$PROG/notify_fortran-$launcher" ] || here "Fortran" "$launcher" 2 "$PROG/notify_fortran-$launcher"
 }
@@ -73,6 +74,7 @@ many() {
         for seed in 1 2 3; do
             everywhere "matching, seed $seed" "$launcher" "$ranks" "$PROG/notify_model-$launcher" $seed 300
         done
+        everywhere "corner cases" "$launcher" "$ranks" "$PROG/notify_corner-$launcher"
         everywhere "mixed requests" "$launcher" "$ranks" "$PROG/notify_mixed-$launcher"
         everywhere "mixed requests of MPI" "$launcher" "$ranks" "$PROG/notify_pmpi_mixed-$launcher"
         everywhere "orders of waits" "$launcher" "$ranks" "$PROG/notify_order-$launcher"
