@@ -104,8 +104,8 @@ static void test_empty(void)
     MPI(MPIX_Notify_init(some, MPI_ANY_SOURCE, 7, notify_size, &request));
     MPI(MPIX_Start(&request));
     for (int rank = 0; rank < notify_size; rank++)
-        MPI(MPIX_Put_notify(&value, rank == last, MPI_LONG, rank, rank == last ? notify_rank : 0, rank == last, MPI_LONG,
-                            some, 7));
+        MPI(MPIX_Put_notify(&value, rank == last, MPI_LONG, rank, rank == last ? notify_rank : 0, rank == last,
+                            MPI_LONG, some, 7));
     MPI(MPIX_Wait(&request, MPI_STATUS_IGNORE));
     for (int rank = 0; notify_rank == last && rank < notify_size; rank++)
         CHECK(base[rank] == rank);

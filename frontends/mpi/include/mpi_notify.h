@@ -62,8 +62,7 @@ int MPIX_Rget_notify(void *origin_addr, int origin_count, MPI_Datatype origin_da
                      MPI_Request *request);
 
 /* Accumulate, and notify the target. The other arguments are those of MPI_Accumulate, MPI_Fetch_and_op and
- * MPI_Compare_and_swap. op is MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_REPLACE or
- * MPI_NO_OP. */
+ * MPI_Compare_and_swap. op is one of the predefined operations of MPI, including MPI_REPLACE and MPI_NO_OP. */
 int MPIX_Accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
                            MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,
                            int tag);
