@@ -4,8 +4,9 @@
  * of windows and of datatypes, and then calls Tern. All other cases, and all errors, take the long way.
  *
  * Between nodes, an access may need this process once more: to move the rest of the data, or to send the notification.
- * But this process may wait in MPI next, where nothing makes progress for Tern. So all accesses to processes that are
- * not near wait until they are complete.
+ * But this process may wait in MPI next, where nothing makes progress for Tern. So puts to processes that are not near
+ * are triggered operations, on which Tern's own thread makes progress while the program does not. All other accesses
+ * wait until they are complete.
  */
 #include "notify_access.h"
 
@@ -85,12 +86,17 @@ int tern_notify_prepare(const struct tern_notify_args *a, struct tern_mpi_access
     return MPI_SUCCESS;
 }
 
-/* Make an access, and wait until it is complete. */
-static tern_status move(const struct tern_mpi_access *access, tern_opts *opts)
+/* Make an access. Unless it is a put that completes by itself, wait until it is complete. */
+static tern_status move(const struct tern_notify_window *w, const struct tern_mpi_access *access, tern_opts *opts,
+                        bool wait)
 {
     tern_event  event = TERN_EVENT_INIT;
     tern_status status;
 
+    if (access->kind == TERN_MPI_PUT && !wait && !w->peers[access->rank].near) {
+        opts->when = w->counter; /* its value is the threshold, 0, so that the put starts at once */
+        return tern_mpi_move(access, opts);
+    }
     opts->event = &event;
     status = tern_mpi_move(access, opts);
     return status == TERN_OK ? tern_event_wait(&event, TERN_FOREVER) : status;
@@ -106,7 +112,7 @@ static __attribute__((noinline)) int access_any(const struct tern_notify_args *a
     int                        error = tern_notify_prepare(args, &access, &w);
 
     if (error == MPI_SUCCESS && access.rank != MPI_PROC_NULL)
-        error = tern_notify_finish(w, move(&access, &opts), args->call);
+        error = tern_notify_finish(w, move(w, &access, &opts, request != NULL), args->call);
     if (error != MPI_SUCCESS || request == NULL)
         return error;
     return MPI_Irecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request); /* a request that is complete */

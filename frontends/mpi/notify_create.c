@@ -135,11 +135,16 @@ static int find_units(struct tern_notify_window *w, const struct wish *wish)
     return MPI_Allgather(&mine, sizeof mine, MPI_BYTE, w->peers, sizeof mine, MPI_BYTE, wish->comm);
 }
 
-/* Find out which processes are near. */
-static void look_around(struct tern_notify_window *w)
+/* Find out which processes are near, and prepare for puts to the others. */
+static tern_status look_around(struct tern_notify_window *w)
 {
-    for (int i = 0; i < w->size; i++)
+    bool all = true;
+
+    for (int i = 0; i < w->size; i++) {
         w->peers[i].near = tern_region_size(w->region, i) > 0 && tern_direct(w->ctx, w->region, i, 0, 1) != NULL;
+        all = all && w->peers[i].near;
+    }
+    return all ? TERN_OK : tern_counter_create(w->ctx, &w->counter); /* tern_ctx_free frees it */
 }
 
 /* Make the region, over memory of its own or of the program. */
@@ -216,10 +221,11 @@ static int build(struct tern_notify_window *w, struct wish *wish)
     status = make_region(w, wish);
     if (status != TERN_OK)
         return tern_mpi_code_of(status, wish->call, "reserving the memory of the window");
-    look_around(w);
-    status = tern_mutex_create(w->ctx, 1, &w->mutexes);
+    status = look_around(w);
+    if (status == TERN_OK)
+        status = tern_mutex_create(w->ctx, 1, &w->mutexes);
     if (status != TERN_OK)
-        return tern_mpi_code_of(status, wish->call, "creating the mutexes of accumulates");
+        return tern_mpi_code_of(status, wish->call, "creating the mutexes of the window");
     if (wish->allocate && w->mpi_memory == NULL)
         wish->base = tern_region_ptr(w->region, w->team.rank);
     error = make_mpi_window(w, wish, false);

@@ -1,5 +1,5 @@
-/* notify_flush.c: the completion of notified accesses. Accesses are complete when they return, unless
- * something delays them on the node (notify_access.c). */
+/* notify_flush.c: the completion of notified accesses. Only puts to processes that are not near may be
+ * outstanding (notify_access.c). */
 #include "notify_access.h"
 
 /* Find the window of a call, and check the rank. */

@@ -35,6 +35,7 @@ struct tern_notify_window {
     tern_region                *region;
     tern_mutexes               *mutexes; /* one at each process, for accumulates (acc.h) */
     struct tern_notify_peer    *peers;   /* [size] */
+    tern_counter               *counter; /* of puts to processes that are not near; NULL: all are near */
     struct tern_mpi_team        team;
     MPI_Group                   group;      /* of the communicator */
     void                       *mpi_memory; /* of the window of MPI, if that had to allocate it */
