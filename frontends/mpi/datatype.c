@@ -55,6 +55,7 @@ static int fill(struct tern_mpi_type *type, MPI_Datatype handle)
     }
     type->dense = type->size == 0 ||
                   (type->layout.pieces == NULL && type->layout.dims == 0 && (ptrdiff_t)type->layout.block == extent);
+    type->plain = type->dense && type->at == 0;
     return MPI_SUCCESS;
 }
 

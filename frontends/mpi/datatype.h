@@ -48,6 +48,7 @@ static inline bool tern_mpi_basic_same(struct tern_mpi_basic a, struct tern_mpi_
 struct tern_mpi_type {
     MPI_Datatype           handle;
     bool                   dense;  /* any number of elements is contiguous, and begins at displacement at */
+    bool                   plain;  /* it is dense, and at is 0 */
     ptrdiff_t              at;     /* of a dense datatype */
     size_t                 size;   /* bytes of data in one element */
     ptrdiff_t              extent; /* from one element to the next */

@@ -124,7 +124,11 @@ static int finish_notify(struct tern_fompi_request *request, tern_deadline deadl
         return tern_fompi_error_of(result, call, "waiting for notifications");
     request->active = false;
     *flag = 1;
-    tell(status, info.source, (int)info.tag, (int)info.matches);
+    if (status != MPI_STATUS_IGNORE) {
+        *status = request->done;
+        status->MPI_SOURCE = info.source;
+        status->MPI_TAG = (int)info.tag;
+    }
     return MPI_SUCCESS;
 }
 
@@ -196,6 +200,7 @@ FOMPI_EXPORT int foMPI_Notify_init(foMPI_Win handle, int src_rank, int tag, int 
     if (request == NULL)
         return tern_fompi_error(MPI_ERR_NO_MEM, __func__, "there is no memory for a request");
     request->notifies = true;
+    tell(&request->done, MPI_ANY_SOURCE, MPI_ANY_TAG, count);
     if (count > 0)
         status = tern_notify_create(win->ctx, win->region, src_rank == foMPI_ANY_SOURCE ? TERN_ANY_SOURCE : src_rank,
                                     tag == foMPI_ANY_TAG ? TERN_ANY_TAG : tag, (uint32_t)count, &request->notify);

@@ -96,6 +96,7 @@ struct tern_fompi_request {
     struct tern_fompi_win     *win;    /* NULL: the window is freed */
     tern_request              *notify; /* NULL: the request waits for no notification */
     tern_event                 event;  /* of an access */
+    MPI_Status                 done;   /* status of completed notifications; source and tag are set later */
     struct tern_fompi_request *next, *previous;
 };
 

@@ -118,6 +118,22 @@ static __attribute__((noinline)) int access_any(const struct tern_notify_args *a
     return MPI_Irecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request); /* a request that is complete */
 }
 
+/* A put that is not the usual case. It has the parameters of MPIX_Put_notify, so that the call is a jump. */
+static __attribute__((noinline)) int put_any(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                                             int target_rank, MPI_Aint target_disp, int target_count,
+                                             MPI_Datatype target_datatype, MPI_Win win, int tag)
+{
+    return access_any(&(struct tern_notify_args){ "MPIX_Put_notify", (void *)(uintptr_t)origin_addr, origin_count,
+                                                  origin_datatype, target_rank, target_disp, target_count,
+                                                  target_datatype, win, tag },
+                      TERN_MPI_PUT, NULL);
+}
+
+static __attribute__((cold, noinline)) int put_failed(MPI_Win win, tern_status status)
+{
+    return tern_notify_finish(tern_notify_window_of(win), status, "MPIX_Put_notify");
+}
+
 NOTIFY_EXPORT int MPIX_Put_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
                                   int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype,
                                   MPI_Win win, int tag)
@@ -129,23 +145,18 @@ NOTIFY_EXPORT int MPIX_Put_notify(const void *origin_addr, int origin_count, MPI
         __atomic_load_n(&tern_mpi_types[tern_mpi_type_slot(origin_datatype)], __ATOMIC_ACQUIRE);
     uint64_t offset;
 
-    if (TERN_LIKELY(w != NULL && w->handle == win && type != NULL && type->handle == origin_datatype &&
-                    target_datatype == origin_datatype && target_count == origin_count && type->dense &&
-                    type->at == 0 && (origin_count | tag) >= 0 && target_disp >= 0 &&
-                    (unsigned)target_rank < (unsigned)w->size && w->peers[target_rank].near &&
+    if (TERN_LIKELY(w != NULL && w->handle == win && type != NULL && type->handle == origin_datatype && type->plain &&
+                    target_datatype == origin_datatype && target_count == origin_count && (origin_count | tag) >= 0 &&
+                    target_disp >= 0 && (unsigned)target_rank < (unsigned)w->size && w->peers[target_rank].near &&
                     origin_addr != MPI_IN_PLACE &&
                     !__builtin_mul_overflow((uint64_t)target_disp, w->peers[target_rank].unit, &offset))) {
         tern_status status = tern_put_notify_nbi(w->ctx, w->region, target_rank, offset, origin_addr,
                                                  (size_t)origin_count * type->size, (uint32_t)tag);
 
-        return TERN_LIKELY(status == TERN_OK)
-                   ? MPI_SUCCESS
-                   : tern_notify_finish(tern_notify_window_of(win), status, "MPIX_Put_notify");
+        return TERN_LIKELY(status == TERN_OK) ? MPI_SUCCESS : put_failed(win, status);
     }
-    return access_any(&(struct tern_notify_args){ "MPIX_Put_notify", (void *)(uintptr_t)origin_addr, origin_count,
-                                                  origin_datatype, target_rank, target_disp, target_count,
-                                                  target_datatype, win, tag },
-                      TERN_MPI_PUT, NULL);
+    return put_any(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype,
+                   win, tag);
 }
 
 NOTIFY_EXPORT int MPIX_Get_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,

@@ -1,4 +1,4 @@
-/* notify_request.c: the records of requests: making, starting, cancelling and freeing them, and probes.
+/* notify_request.c: the records of requests: making, starting, cancelling and freeing them, and waiting for one.
  *
  * The records of a slot of the table form a list that only grows: a record that is not in use has the handle
  * MPI_REQUEST_NULL, and the next request with the same slot takes it. So threads may search the lists at any time.
@@ -97,8 +97,7 @@ void tern_notify_orphan_requests(struct tern_notify_window *w)
     pthread_mutex_unlock(&lock);
 }
 
-/* Check and translate what a request or a probe waits for. */
-static int check(struct tern_notify_window *w, int source, int tag, const char *call)
+int tern_notify_check(struct tern_notify_window *w, int source, int tag, const char *call)
 {
     int error = MPI_SUCCESS;
 
@@ -111,7 +110,7 @@ static int check(struct tern_notify_window *w, int source, int tag, const char *
     return error != MPI_SUCCESS ? tern_notify_raise(w, error) : MPI_SUCCESS;
 }
 
-static tern_status create(struct tern_notify_window *w, int source, int tag, int count, tern_request **out)
+tern_status tern_notify_expect(struct tern_notify_window *w, int source, int tag, int count, tern_request **out)
 {
     return tern_notify_create(w->ctx, w->region, source == MPI_ANY_SOURCE ? TERN_ANY_SOURCE : source,
                               tag == MPI_ANY_TAG ? TERN_ANY_TAG : tag, (uint32_t)count, out);
@@ -128,7 +127,7 @@ NOTIFY_EXPORT int MPIX_Notify_init(MPI_Win win, int source, int tag, int expecte
 
     if (w == NULL)
         return tern_notify_no_window(win, call);
-    error = check(w, source, tag, call);
+    error = tern_notify_check(w, source, tag, call);
     if (error != MPI_SUCCESS)
         return error;
     if (request == NULL)
@@ -139,7 +138,7 @@ NOTIFY_EXPORT int MPIX_Notify_init(MPI_Win win, int source, int tag, int expecte
                                                   "expect at least one",
                                                   expected_count));
     if (source != MPI_PROC_NULL)
-        status = create(w, source, tag, expected_count, &own);
+        status = tern_notify_expect(w, source, tag, expected_count, &own);
     if (status != TERN_OK)
         return tern_notify_finish(w, status, call);
     r = make(w);
@@ -149,8 +148,7 @@ NOTIFY_EXPORT int MPIX_Notify_init(MPI_Win win, int source, int tag, int expecte
         return tern_notify_raise(w, tern_mpi_code(MPI_ERR_NO_MEM, call, "there is no memory for a request"));
     }
     r->request = own;
-    r->source = source;
-    r->tag = tag;
+    tern_notify_set_status(&r->done, MPI_ANY_SOURCE, MPI_ANY_TAG, expected_count, false);
     *request = r->handle;
     return MPI_SUCCESS;
 }
@@ -246,79 +244,103 @@ void tern_notify_set_status(MPI_Status *status, int source, int tag, MPI_Count c
     (void)MPI_Status_set_cancelled(status, cancelled);
 }
 
+/* Fill the status of a request that has completed. */
+static inline void fill(const struct tern_notify_request *r, const tern_request_info *info, MPI_Status *status)
+{
+    if (status == MPI_STATUS_IGNORE)
+        return;
+    *status = r->done;
+    status->MPI_SOURCE = info->source;
+    status->MPI_TAG = (int)info->tag;
+}
+
 void tern_notify_report(struct tern_notify_request *r, MPI_Status *status)
 {
     if (!r->started) /* an empty status */
         tern_notify_set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
     else if (r->request == NULL)
         tern_notify_set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0, r->cancelled);
+    else if (r->cancelled)
+        tern_notify_set_status(status, r->info.source, (int)r->info.tag, (MPI_Count)r->info.matches, true);
     else
-        tern_notify_set_status(status, r->info.source, (int)r->info.tag, (MPI_Count)r->info.matches, r->cancelled);
+        fill(r, &r->info, status);
     r->started = r->ready = r->cancelled = false;
 }
 
-/* ---- probes ---- */
-
-/* Look for a notification. The window keeps the request for the source and the tag of the last probe; that request is
- * never started. Threads that probe the same window take turns. */
-static tern_status look(struct tern_notify_window *w, int source, int tag, tern_request_info *info)
+int tern_notify_await(struct tern_notify_request *r, const char *call)
 {
-    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-    tern_status            status = TERN_OK;
+    tern_status status = TERN_OK;
 
-    pthread_mutex_lock(&turn);
-    if (w->probe == NULL || w->probe_source != source || w->probe_tag != tag) {
-        if (w->probe != NULL)
-            (void)tern_request_free(&w->probe); /* it is not started */
-        w->probe = NULL;
-        status = create(w, source, tag, 1, &w->probe);
-        w->probe_source = source;
-        w->probe_tag = tag;
+    if (!r->started || r->ready)
+        return MPI_SUCCESS;
+    if (r->window == NULL)
+        return tern_notify_request_failed(r, TERN_ERR_STATE, call);
+    if (r->request != NULL)
+        status = tern_request_wait(&r->request, TERN_FOREVER, &r->info);
+    if (status != TERN_OK)
+        return tern_notify_request_failed(r, status, call);
+    r->ready = true;
+    return MPI_SUCCESS;
+}
+
+/* A wait that is not the usual case. */
+static __attribute__((noinline)) int wait_any(MPI_Request *request, MPI_Status *status)
+{
+    struct tern_notify_request *r = tern_notify_request_at(request);
+    int                         error;
+
+    if (r == NULL)
+        return PMPI_Wait(request, status);
+    error = tern_notify_await(r, "MPIX_Wait");
+    if (error == MPI_SUCCESS)
+        tern_notify_report(r, status);
+    return error;
+}
+
+/* The usual case is a request that is started. */
+NOTIFY_EXPORT int MPIX_Wait(MPI_Request *request, MPI_Status *status)
+{
+    struct tern_notify_request *r = tern_notify_request_at(request);
+    tern_request_info           info;
+    tern_status                 result;
+
+    if (TERN_UNLIKELY(r == NULL || !r->started || r->ready || r->request == NULL))
+        return wait_any(request, status);
+    result = tern_request_wait(&r->request, TERN_FOREVER, status != MPI_STATUS_IGNORE ? &info : NULL);
+    if (TERN_UNLIKELY(result != TERN_OK))
+        return tern_notify_request_failed(r, result, "MPIX_Wait");
+    r->started = false;
+    fill(r, &info, status);
+    return MPI_SUCCESS;
+}
+
+NOTIFY_EXPORT int MPIX_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    struct tern_notify_request *r = tern_notify_request_at(request);
+    int                         error;
+
+    if (r == NULL)
+        return PMPI_Test(request, flag, status);
+    error = tern_notify_advance(r, "MPIX_Test");
+    *flag = error == MPI_SUCCESS && (r->ready || !r->started);
+    if (*flag)
+        tern_notify_report(r, status);
+    return error;
+}
+
+NOTIFY_EXPORT int MPIX_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
+{
+    struct tern_notify_request *r = tern_notify_request_of(request);
+    struct tern_notify_request  copy;
+    int                         error;
+
+    if (r == NULL)
+        return PMPI_Request_get_status(request, flag, status);
+    error = tern_notify_advance(r, "MPIX_Request_get_status");
+    *flag = error == MPI_SUCCESS && (r->ready || !r->started);
+    if (*flag) { /* report a copy, so that the request keeps its state */
+        copy = *r;
+        tern_notify_report(&copy, status);
     }
-    if (status == TERN_OK)
-        status = tern_notify_probe(w->probe, info);
-    pthread_mutex_unlock(&turn);
-    return status;
-}
-
-/* Probe, and wait if flag is NULL. */
-static int probe(int source, int tag, MPI_Win win, int *flag, MPI_Status *out, const char *call)
-{
-    struct tern_notify_window *w = tern_notify_window_of(win);
-    tern_idle                  idle = TERN_IDLE(.name = call);
-    tern_request_info          info;
-    tern_status                status;
-    int                        error;
-
-    if (w == NULL)
-        return tern_notify_no_window(win, call);
-    error = check(w, source, tag, call);
-    if (error != MPI_SUCCESS)
-        return error;
-    if (source == MPI_PROC_NULL) {
-        tern_notify_set_status(out, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
-        status = TERN_OK;
-    } else {
-        status = look(w, source, tag, &info);
-        while (status == TERN_PENDING && flag == NULL) {
-            status = tern_idle_step(w->ctx, &idle);
-            if (status == TERN_OK)
-                status = look(w, source, tag, &info);
-        }
-        if (status == TERN_OK)
-            tern_notify_set_status(out, info.source, (int)info.tag, (MPI_Count)info.len, false);
-    }
-    if (flag != NULL)
-        *flag = status == TERN_OK;
-    return status == TERN_PENDING ? MPI_SUCCESS : tern_notify_finish(w, status, call);
-}
-
-NOTIFY_EXPORT int MPIX_Iprobe_notify(int source, int tag, MPI_Win win, int *flag, MPI_Status *status)
-{
-    return probe(source, tag, win, flag, status, "MPIX_Iprobe_notify");
-}
-
-NOTIFY_EXPORT int MPIX_Probe_notify(int source, int tag, MPI_Win win, MPI_Status *status)
-{
-    return probe(source, tag, win, NULL, status, "MPIX_Probe_notify");
+    return error;
 }

@@ -17,7 +17,7 @@ struct tern_notify_request {
     bool                        ready;   /* complete, and not reported: info is valid */
     bool                        cancelled;
     int                         error;             /* for which a call over several requests has to report */
-    int                         source, tag;       /* with which the request was made */
+    MPI_Status                  done;              /* status of the completed request; source and tag are set later */
     tern_request_info           info;              /* of the notifications */
     struct tern_notify_request *next, *next_other; /* lists: of the table, and of the window */
 };
@@ -52,9 +52,19 @@ static inline struct tern_notify_request *tern_notify_request_at(const MPI_Reque
     return TERN_LIKELY(request != NULL) ? tern_notify_request_of(*request) : NULL;
 }
 
+/* Check what a request or a probe waits for. Returns MPI_SUCCESS, or an error code for which the error handler has been
+ * called. */
+int tern_notify_check(struct tern_notify_window *w, int source, int tag, const char *call);
+
+/* Create a request of Tern for a source and a tag in MPI's terms. */
+tern_status tern_notify_expect(struct tern_notify_window *w, int source, int tag, int count, tern_request **out);
+
 /* Advance a request, and find out whether it is complete. Returns MPI_SUCCESS, or an error code for which the error
  * handler has been called. */
 int tern_notify_advance(struct tern_notify_request *r, const char *call);
+
+/* Wait for a request, and report nothing yet. Returns as tern_notify_advance. */
+int tern_notify_await(struct tern_notify_request *r, const char *call);
 
 /* Report a request that is complete or not started: fill the status, and make the request inactive. */
 void tern_notify_report(struct tern_notify_request *r, MPI_Status *status);

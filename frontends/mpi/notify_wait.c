@@ -1,4 +1,4 @@
-/* notify_wait.c: waiting for requests, notification requests and ordinary ones mixed.
+/* notify_wait.c: waiting for several requests, notification requests and ordinary ones mixed.
  *
  * MPI makes progress while Tern waits, by the idle hook; and Tern needs no progress of a process that waits in MPI. So
  * a call that waits for all requests waits for those of Tern first, and then for the others in MPI. A call that waits
@@ -78,67 +78,6 @@ static MPI_Status *status_at(MPI_Status *statuses, int i)
 static __attribute__((noinline)) MPI_Status *statuses_from(MPI_Status *statuses, int first)
 {
     return statuses == MPI_STATUSES_IGNORE ? statuses : statuses + first;
-}
-
-/* Wait for a notification request, and report nothing yet. */
-static inline int await(struct tern_notify_request *r, const char *call)
-{
-    tern_status status = TERN_OK;
-
-    if (TERN_UNLIKELY(!r->started || r->ready))
-        return MPI_SUCCESS;
-    if (TERN_UNLIKELY(r->window == NULL))
-        return tern_notify_request_failed(r, TERN_ERR_STATE, call);
-    if (TERN_LIKELY(r->request != NULL))
-        status = tern_request_wait(&r->request, TERN_FOREVER, &r->info);
-    if (TERN_UNLIKELY(status != TERN_OK))
-        return tern_notify_request_failed(r, status, call);
-    r->ready = true;
-    return MPI_SUCCESS;
-}
-
-NOTIFY_EXPORT int MPIX_Wait(MPI_Request *request, MPI_Status *status)
-{
-    struct tern_notify_request *r = tern_notify_request_at(request);
-    int                         error;
-
-    if (r == NULL)
-        return PMPI_Wait(request, status);
-    error = await(r, "MPIX_Wait");
-    if (TERN_LIKELY(error == MPI_SUCCESS))
-        tern_notify_report(r, status);
-    return error;
-}
-
-NOTIFY_EXPORT int MPIX_Test(MPI_Request *request, int *flag, MPI_Status *status)
-{
-    struct tern_notify_request *r = tern_notify_request_at(request);
-    int                         error;
-
-    if (r == NULL)
-        return PMPI_Test(request, flag, status);
-    error = tern_notify_advance(r, "MPIX_Test");
-    *flag = error == MPI_SUCCESS && (r->ready || !r->started);
-    if (*flag)
-        tern_notify_report(r, status);
-    return error;
-}
-
-NOTIFY_EXPORT int MPIX_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
-{
-    struct tern_notify_request *r = tern_notify_request_of(request);
-    struct tern_notify_request  copy;
-    int                         error;
-
-    if (r == NULL)
-        return PMPI_Request_get_status(request, flag, status);
-    error = tern_notify_advance(r, "MPIX_Request_get_status");
-    *flag = error == MPI_SUCCESS && (r->ready || !r->started);
-    if (*flag) { /* report a copy, so that the request keeps its state */
-        copy = *r;
-        tern_notify_report(&copy, status);
-    }
-    return error;
 }
 
 /* Poll the requests of a mixture once for one that is complete. *index is MPI_UNDEFINED if no request is active, and
@@ -368,7 +307,7 @@ NOTIFY_EXPORT int MPIX_Waitall(int count, MPI_Request array_of_requests[], MPI_S
         struct tern_notify_request *r = tern_notify_request_of(array_of_requests[i]);
 
         if (r != NULL)
-            r->error = await(r, m.call);
+            r->error = tern_notify_await(r, m.call);
     }
     return finish_all(&m, array_of_statuses);
 }
