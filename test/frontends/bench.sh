@@ -1,5 +1,5 @@
-# bench.sh: the programs of bench-armci and armci-report run and print the figures that the scripts read, with the first
-# MPI that is installed, or with BENCH_ALL with all of them.
+# bench.sh: the programs of bench-armci, armci-report and bench-notify run and print the figures that the scripts read,
+# with the first MPI that is installed, or with BENCH_ALL with all of them.
 #
 # builds: release
 # long: BENCH_ALL=1
@@ -29,6 +29,9 @@ for launcher in $LAUNCHERS; do
     prints ga_bench "$launcher" "$PROG/ga_bench-$launcher" '' ga_dgemm ga_tasks
     prints armci_curves "$launcher" "$PROG/armci_curves-$launcher" '' 'put contiguous 8' 'get contiguous 2097152' \
         'acc contiguous 8' 'put strided 32' 'get strided 32768' 'acc strided 2097152' 'get columns 2097152'
+    [ ! -x "$PROG/notify_bench-$launcher" ] ||
+        prints notify_bench "$launcher" "$PROG/notify_bench-$launcher" 2000 notify native send put_send put_send_same \
+            vector vector_mpi native_vector
 done
 [ -n "$any" ] || skip "Global Arrays (libglobalarrays-dev) or the MPIs are not installed"
 finish
