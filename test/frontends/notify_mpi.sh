@@ -70,7 +70,11 @@ many() {
     done
     for ranks in 1 2 3 4 8; do
         everywhere "all calls" "$launcher" "$ranks" "$PROG/notify_calls-$launcher" all
-        everywhere "all accumulates" "$launcher" "$ranks" "$PROG/notify_acc-$launcher" all
+        if [ "$ranks" -le 3 ]; then
+            everywhere "all accumulates" "$launcher" "$ranks" "$PROG/notify_acc-$launcher" all
+        else
+            everywhere "accumulates" "$launcher" "$ranks" "$PROG/notify_acc-$launcher"
+        fi
         for seed in 1 2 3; do
             everywhere "matching, seed $seed" "$launcher" "$ranks" "$PROG/notify_model-$launcher" $seed 300
         done
