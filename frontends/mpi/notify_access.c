@@ -86,14 +86,17 @@ int tern_notify_prepare(const struct tern_notify_args *a, struct tern_mpi_access
     return MPI_SUCCESS;
 }
 
-/* Make an access. Unless it is a put that completes by itself, wait until it is complete. */
+/* Make an access. Accesses to processes that are near are complete at once. Of the others, puts complete by themselves
+ * unless the caller wants to wait. */
 static tern_status move(const struct tern_notify_window *w, const struct tern_mpi_access *access, tern_opts *opts,
                         bool wait)
 {
     tern_event  event = TERN_EVENT_INIT;
     tern_status status;
 
-    if (access->kind == TERN_MPI_PUT && !wait && !w->peers[access->rank].near) {
+    if (w->peers[access->rank].near)
+        return tern_mpi_move(access, opts);
+    if (access->kind == TERN_MPI_PUT && !wait) {
         opts->when = w->counter; /* its value is the threshold, 0, so that the put starts at once */
         return tern_mpi_move(access, opts);
     }
