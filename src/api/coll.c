@@ -77,11 +77,10 @@ static tern_status read_how(const tern_reduce_args *in, struct tern_coll_args *a
                               args->what);
     *how = (struct tern_coll_how){ .fn = in->fn,
                                    .user = in->user,
+                                   .elem = in->elem,
                                    .commutes = !user || in->flags & TERN_COMMUTATIVE,
                                    .fold = in->flags & TERN_REPRODUCIBLE };
-    how->kind = tern_op_coll_kind((unsigned)in->op, (unsigned)in->type, in->flags);
-    how->elem = user ? in->elem : tern_op_coll_elem((unsigned)in->op, (unsigned)in->type);
-    if (!user && !(how->kernel = tern_op_coll_kernel((unsigned)in->op, (unsigned)in->type)))
+    if (!tern_op_coll_find((unsigned)in->op, (unsigned)in->type, in->flags, how))
         return tern_base_fail(TERN_ERR_ARG, "%s: type %u does not have reduction %u (see tern/coll.h)", args->what,
                               (unsigned)in->type, (unsigned)in->op);
     args->digest = mix(args->digest, (uint64_t)how->elem << 16 | how->kind);

@@ -228,37 +228,37 @@ static unsigned column_of(unsigned op)
     return op < TERN_REDUCTIONS ? op : OPS;
 }
 
-const struct tern_coll_kernel *tern_op_coll_kernel(unsigned op, unsigned type)
-{
-    unsigned row = row_of(type), column = column_of(op);
-
-    return row < TYPES && column < OPS && kernels[row][column].apart ? &kernels[row][column] : NULL;
-}
-
-size_t tern_op_coll_elem(unsigned op, unsigned type)
+/* The bytes of an element. */
+static size_t elem_of(unsigned op, unsigned row)
 {
 #define BYTES(name, ctype, bytes, text) [name] = (bytes),
     static const uint8_t bytes_of[TYPES] = {
         TERN_TYPE_LIST(BYTES)[LONG_DOUBLE] = sizeof(long double), [COMPLEX_LONG_DOUBLE] = 2 * sizeof(long double)
     };
 #undef BYTES
-    unsigned row = row_of(type);
-    size_t   bytes = row < TYPES ? bytes_of[row] : 0;
 
     if (op != TERN_MINLOC && op != TERN_MAXLOC)
-        return bytes;
-    return bytes > sizeof(int64_t) ? sizeof(struct loc_long_double) : bytes ? sizeof(struct loc_i64) : 0;
+        return bytes_of[row];
+    return bytes_of[row] > sizeof(int64_t) ? sizeof(struct loc_long_double) : sizeof(struct loc_i64);
 }
 
-/* ---- numbers that ranks compare: 4 bits for the type, 4 for the reduction, 2 for the flags ---- */
-
+/* Kinds have 4 bits for the type, 4 for the reduction, 2 for the flags. */
 enum { KIND_USER = 15 };
 
-uint16_t tern_op_coll_kind(unsigned op, unsigned type, unsigned flags)
+bool tern_op_coll_find(unsigned op, unsigned type, unsigned flags, struct tern_coll_how *how)
 {
-    unsigned row = op == TERN_USER ? KIND_USER : row_of(type), column = op == TERN_USER ? KIND_USER : column_of(op);
+    unsigned row = row_of(type), column = column_of(op);
 
-    return (uint16_t)(row | column << 4 | (flags & 3) << 8);
+    if (op == TERN_USER) {
+        how->kind = (uint16_t)(KIND_USER | KIND_USER << 4 | (flags & 3) << 8);
+        return true;
+    }
+    if (row >= TYPES || column >= OPS || !kernels[row][column].apart)
+        return false;
+    how->kernel = &kernels[row][column];
+    how->elem = elem_of(op, row);
+    how->kind = (uint16_t)(row | column << 4 | (flags & 3) << 8);
+    return true;
 }
 
 void tern_op_coll_kind_text(unsigned kind, char *text, size_t size)
@@ -312,7 +312,7 @@ static bool combine_apart(const struct tern_coll_how *how, unsigned char *out, c
 bool tern_op_coll_combine(const struct tern_coll_how *how, void *out, const void *lower, const void *upper,
                           size_t bytes)
 {
-    size_t count = bytes / how->elem;
+    size_t count = bytes == how->elem ? 1 : bytes / how->elem; /* a division takes long */
 
     if (count == 0)
         return true;

@@ -21,19 +21,14 @@ struct tern_coll_how {
     tern_reduce_fn                 fn;
     void                          *user;
     size_t                         elem;     /* bytes of an element */
-    uint16_t                       kind;     /* tern_op_coll_kind */
+    uint16_t                       kind;     /* a number of 10 bits for type, reduction and flags */
     bool                           commutes; /* ranks may be combined in any order */
     bool                           fold;     /* ranks must be combined one after the other */
 };
 
-/* Return the kernel of a reduction for a type; NULL: the type does not have the reduction, or one is unknown. */
-const struct tern_coll_kernel *tern_op_coll_kernel(unsigned op, unsigned type);
-
-/* Return the bytes of an element; 0: the type is unknown. */
-size_t tern_op_coll_elem(unsigned op, unsigned type);
-
-/* Return a number of 10 bits for a type, a reduction and flags, which tern_op_coll_kernel and the call accept. */
-uint16_t tern_op_coll_kind(unsigned op, unsigned type, unsigned flags);
+/* Find kernel, element and kind of a reduction. For TERN_USER only the kind is found. Returns false if the type does
+ * not have the reduction, or one is unknown. */
+bool tern_op_coll_find(unsigned op, unsigned type, unsigned flags, struct tern_coll_how *how);
 
 /* Write the constants that such a number stands for, as the program spells them. Any number is permitted. */
 void tern_op_coll_kind_text(unsigned kind, char *text, size_t size);
