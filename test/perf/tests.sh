@@ -28,6 +28,7 @@ memory get_bw "bandwidth" --sizes 4K --window 4
 memory put_rate "rate"
 memory get_rate "rate"
 memory barrier "latency cacheline_half_rtt" --vs-limit
+memory coll_overlap "blocking nonblocking asleep computing cpu" --sizes 64K
 memory team_create "split members free" --iters 2
 memory share "step" --sizes 10K
 memory window "put_bandwidth_w4 get_bandwidth_w4 ratio_to_limit_put_w4" --window 4 --sizes 64 --vs-limit
@@ -106,6 +107,7 @@ if has_network; then
     job env TERN_LINKS=ofi $(in_job 2 barrier)
     check "TERN_LINKS=ofi has the same effect" all_of 'status_is 0' 'csv_has barrier ofi latency' \
         "awk -F, '\$5 == \"latency\" { slow = \$10 > 1000 } END { exit !slow }' $WORK/out"
+    net coll_overlap "blocking nonblocking asleep computing cpu" --sizes 64K
     net team_create "split members free" --iters 2
     net share "step" --sizes 10K
     net region_grow "grow create" --iters 3

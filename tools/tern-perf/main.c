@@ -66,6 +66,9 @@ void perf_usage(void)
         "  --rounds N          jobs of each kind, in turn (default 15)\n"
         "all, compare, init, crossover, payload, protocols\n"
         "  --limit S           seconds that one run may take (default 60)\n"
+        "coll\n"
+        "  --hosts LIST        hosts of the ranks, as in ternrun --hosts; --ranks says how many there are\n"
+        "  --agent COMMAND     how ternrun reaches them, as in ternrun --agent\n"
         "register\n"
         "  --threads N[,N...]  threads that register at a time (default 1,2,4,8)\n",
         stdout);

@@ -45,6 +45,8 @@ static const struct {
     { "threads", 0, required_argument, PERF_THREADS },
     { "output", 'o', required_argument, PERF_OUTPUT },
     { "commit", 0, required_argument, PERF_COMMIT },
+    { "hosts", 0, required_argument, PERF_HOSTS },
+    { "agent", 0, required_argument, PERF_AGENT },
     { "quiet", 'q', no_argument, 0 },
     { "help", 'h', no_argument, 0 },
     { "version", OPT_VERSION, no_argument, 0 },
@@ -292,6 +294,8 @@ static const char *take_option(struct perf_options *o, uint32_t bit, const char 
     case PERF_SELF: o->self = true; return NULL;
     case PERF_OUTPUT: o->output = value; return value[0] != '\0' ? NULL : "--output wants a directory";
     case PERF_COMMIT: o->commit = value; return NULL;
+    case PERF_HOSTS: o->hosts = value; return NULL;
+    case PERF_AGENT: o->agent = value; return NULL;
     case 0: o->quiet = true; return NULL;
     default: return take_number(o, bit, value);
     }

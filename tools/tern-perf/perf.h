@@ -53,6 +53,8 @@ enum perf_option {
     PERF_THREADS = 1u << 20,
     PERF_OUTPUT = 1u << 21,
     PERF_COMMIT = 1u << 22,
+    PERF_HOSTS = 1u << 23,
+    PERF_AGENT = 1u << 24,
     /* Combinations that several tests use: those of tests that print figures, and those of tests that run several
      * programs in turn. */
     PERF_FIGURES = PERF_TO_CSV | PERF_TO_JSON | PERF_PLOT,
@@ -88,6 +90,8 @@ struct perf_options {
     bool             self;   /* compare: run the other build against itself */
     const char      *output; /* all: directory of the page; NULL: a new directory in the current one */
     const char      *commit; /* all: the name of the measured code; NULL: the version */
+    const char      *hosts;  /* coll: the hosts of the ranks, as ternrun takes them; NULL: this one */
+    const char      *agent;  /* coll: the agent of ternrun; NULL: the default */
     char           **words;  /* the arguments after the name of the test */
     size_t           word_count;
     double           budget; /* all: seconds that all rounds may take; 0: as long as they take */
@@ -229,6 +233,7 @@ void perf_get_rate(struct perf_case *c);
 void perf_barrier(struct perf_case *c);
 void perf_share(struct perf_case *c);
 void perf_coll(struct perf_case *c);
+void perf_coll_overlap(struct perf_case *c);
 void perf_team_create(struct perf_case *c);
 void perf_window(struct perf_case *c);
 void perf_order(struct perf_case *c);

@@ -220,7 +220,7 @@ bool compare_tern_find(const struct runner *runner, const struct perf_options *o
 void compare_tern_words(struct compare_job *job, const struct runner *runner, const struct compare_test *test,
                         const struct perf_options *o)
 {
-    const char *start[] = { job->launcher, "-n", job->values.ranks, "--bind", job->cpus, job->program, "--quiet" };
+    const char             *start[] = { job->launcher, "-n", job->values.ranks, "--bind", job->cpus };
     const struct perf_test *own = perf_test_find(test->test != NULL ? test->test : test->name);
     size_t                  n = sizeof(start) / sizeof(start[0]);
     char                    second[24];
@@ -234,6 +234,16 @@ void compare_tern_words(struct compare_job *job, const struct runner *runner, co
     perf_find_sibling(runner->dir, runner->program, job->program, sizeof(job->program));
     memcpy(job->words, start, sizeof(start));
     values_print(&job->values, test, o);
+    if (o->hosts != NULL) {
+        job->words[n++] = "--hosts";
+        job->words[n++] = o->hosts;
+    }
+    if (o->agent != NULL) {
+        job->words[n++] = "--agent";
+        job->words[n++] = o->agent;
+    }
+    job->words[n++] = job->program;
+    job->words[n++] = "--quiet";
     if (shows_limit(runner, o) && (perf_test_uses(own) & PERF_VS_LIMIT) != 0)
         job->words[n++] = "--vs-limit";
     common_words(job->words, n, runner, test, &job->values);
