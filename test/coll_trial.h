@@ -28,7 +28,7 @@ static const char *const call_names[] = { CALLS(AS_NAME) };
 enum { FORM_BLOCKING, FORM_EVENT, FORM_COUNTER, FORM_TRIGGERED, FORMS };
 enum { PLACE_APART, PLACE_IN_PLACE, PLACE_REGION, PLACE_ODD, PLACES };
 enum { TEAM_WORLD, TEAM_HALVES, TEAM_REVERSED, TEAM_ROTATED, TEAM_SELF, TEAM_FEW, TEAMS };
-enum { ROOTS = 3, WAYS = 6 };
+enum { ROOTS = 3, WAYS = 9 };
 
 /* Lengths of a block in bytes, around the limits between the ways in which a call travels; -1: one element. */
 static const long lengths[] = { 0, -1, 40, 48, 256, 272, 512, 1024, 1040, 4096, 4112, 8192, 8208, 40000, 270000 };

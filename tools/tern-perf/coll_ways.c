@@ -17,15 +17,16 @@
 static const struct {
     const char *call, *ways[WAYS - 1];
 } lists[] = {
-    { "sync", { "board", "dissemination", "central" } },
-    { "broadcast", { "board", "direct", "binomial", "linear", "chain", "scatter_ring" } },
-    { "reduce", { "board", "direct", "binomial", "linear" } },
-    { "allreduce", { "board", "direct", "recursive_doubling", "rabenseifner", "ring", "pieces" } },
-    { "reduce_scatter", { "board", "direct", "pieces", "ring" } },
-    { "gather", { "board", "direct", "binomial", "linear" } },
-    { "scatter", { "board", "direct", "binomial", "linear" } },
-    { "allgather", { "board", "direct", "ring", "bruck", "recursive_doubling", "linear" } },
-    { "alltoall", { "board", "direct", "pairwise", "linear", "bruck" } },
+    { "sync", { "board", "tree", "dissemination", "central", "hierarchical" } },
+    { "broadcast", { "board", "direct", "binomial", "linear", "chain", "scatter_ring", "hierarchical" } },
+    { "reduce", { "board", "direct", "binomial", "linear", "hierarchical" } },
+    { "allreduce",
+      { "board", "tree", "direct", "recursive_doubling", "rabenseifner", "ring", "pieces", "hierarchical" } },
+    { "reduce_scatter", { "board", "direct", "pieces", "ring", "hierarchical" } },
+    { "gather", { "board", "direct", "binomial", "linear", "hierarchical" } },
+    { "scatter", { "board", "direct", "binomial", "linear", "hierarchical" } },
+    { "allgather", { "board", "direct", "ring", "bruck", "recursive_doubling", "linear", "hierarchical" } },
+    { "alltoall", { "board", "direct", "pairwise", "linear", "bruck", "hierarchical" } },
     { "scan", { "board", "direct", "recursive_doubling", "chain" } },
 };
 #define CALLS (sizeof(lists) / sizeof(lists[0]))

@@ -71,8 +71,9 @@ static void recursive_doubling(struct tern_coll *c, const struct tern_coll_args 
 const struct tern_coll_algorithm tern_coll_allgather[] = {
     { .name = "ring", .write = ring },
     { .name = "bruck", .write = bruck },
-    { .name = "recursive_doubling", .write = recursive_doubling, .powers = true },
+    { .name = "recursive_doubling", .write = recursive_doubling, .teams = TERN_COLL_POWERS },
     { .name = "linear", .write = linear },
+    { .name = "hierarchical", .write = tern_coll_hierarchy_allgather, .teams = TERN_COLL_ORDERED },
     { .name = NULL },
 };
 const struct tern_coll_algorithm tern_coll_allgatherv[] = {

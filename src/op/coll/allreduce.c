@@ -185,5 +185,9 @@ const struct tern_coll_algorithm tern_coll_allreduce[] = {
     { .name = "rabenseifner", .write = rabenseifner, .order = TERN_COLL_ANY },
     { .name = "ring", .write = ring, .order = TERN_COLL_ANY },
     { .name = "pieces", .write = pieces, .order = TERN_COLL_FOLDED },
+    { .name = "hierarchical",
+      .write = tern_coll_hierarchy_allreduce,
+      .order = TERN_COLL_ANY,
+      .teams = TERN_COLL_HIERARCHY },
     { .name = NULL },
 };

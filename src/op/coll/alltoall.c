@@ -87,6 +87,7 @@ const struct tern_coll_algorithm tern_coll_alltoall[] = {
     { .name = "pairwise", .write = pairwise },
     { .name = "linear", .write = linear },
     { .name = "bruck", .write = bruck },
+    { .name = "hierarchical", .write = tern_coll_hierarchy_alltoall, .teams = TERN_COLL_ORDERED },
     { .name = NULL },
 };
 const struct tern_coll_algorithm tern_coll_alltoallv[] = {

@@ -71,7 +71,7 @@ bool tern_op_board_takes(const struct tern_station *station, const struct tern_c
 
     if (!station->board || args->call > TERN_COLL_EXSCAN)
         return false;
-    if (tern_op_coll_is_forced(args->call) && !tern_op_coll_forces(args->call, "board"))
+    if (TERN_UNLIKELY(tern_op_coll_forced[args->call]) && !tern_op_coll_forces(args->call, "board"))
         return false;
     if (args->call == TERN_COLL_SCATTER || args->call == TERN_COLL_ALLTOALL || args->call == TERN_COLL_REDUCE_SCATTER)
         most /= (size_t)station->team->size;

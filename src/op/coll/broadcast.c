@@ -92,5 +92,6 @@ const struct tern_coll_algorithm tern_coll_broadcast[] = {
     { .name = "linear", .write = linear },
     { .name = "chain", .write = chain },
     { .name = "scatter_ring", .write = scatter_ring },
+    { .name = "hierarchical", .write = tern_coll_hierarchy_broadcast, .teams = TERN_COLL_HIERARCHY },
     { .name = NULL },
 };

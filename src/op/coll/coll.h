@@ -61,7 +61,7 @@ struct tern_coll_says {
     uint64_t elem;    /* bytes of an element, or 0 */
     uint64_t own;     /* bytes of this rank's block */
     int32_t  root;    /* -1: none */
-    uint16_t kind;    /* type, reduction and flags: tern_op_coll_kind */
+    uint16_t kind;    /* type, reduction and flags: struct tern_coll_how */
     uint8_t  call;    /* enum tern_coll_call */
     uint8_t  blocks;  /* 1: the blocking form */
     uint32_t unknown; /* fields that are not known of another rank */
@@ -120,6 +120,7 @@ struct tern_coll_temp {
 };
 
 struct tern_station;
+struct tern_coll_nodes;
 
 /* An operation. Its first part is a record to which events point (core/op.h). */
 struct tern_coll {
@@ -128,9 +129,10 @@ struct tern_coll {
     struct tern_station   *station;
     struct tern_ctx       *ctx;        /* of the program: private, or the inner context of a shared one */
     struct tern_counter   *counter;    /* incremented at the end; NULL: none */
-    int                    rank, size; /* of this process in the team, and of the team */
+    int                    rank, size; /* of this process in the team, and of the team; or in the view */
     uint8_t                call;
     int                    root;
+    const int32_t         *view; /* while steps for some members are written: their ranks; NULL: for all */
     struct tern_coll_says  says;
     uint64_t               tag;
     const char            *algorithm; /* its name, for reports */
@@ -161,6 +163,16 @@ void tern_coll_pack(struct tern_coll *c, void *to, size_t to_stride, const void 
 /* Allocate memory that lives until the operation ends. Never NULL: if there is no memory, the schedule has failed. */
 unsigned char *tern_coll_temp(struct tern_coll *c, size_t bytes);
 
+/* Some members of a team. */
+struct tern_coll_view {
+    const int32_t *member;     /* [size] their ranks in the team */
+    int            rank, size; /* of this process among them, and their number */
+    int            root;       /* number of the root among them, where the call has one */
+};
+
+/* Write a call of these members only, with the algorithm that suits their number. There must be two at least. */
+void tern_coll_write_among(struct tern_coll *c, const struct tern_coll_view *view, const struct tern_coll_args *args);
+
 /* A block of an array. */
 static inline size_t tern_coll_len(const struct tern_coll_blocks *blocks, int rank)
 {
@@ -182,12 +194,22 @@ enum tern_coll_order {
     TERN_COLL_FOLDED, /* one rank after the other, as TERN_REPRODUCIBLE requires */
 };
 
+/* For which teams an algorithm can be used. */
+enum tern_coll_teams {
+    TERN_COLL_ALL_TEAMS,
+    TERN_COLL_POWERS,    /* the size is a power of two */
+    TERN_COLL_HIERARCHY, /* on several nodes, of which some have several members */
+    TERN_COLL_ORDERED,   /* the same, and the members of each node follow each other */
+};
+
+/* Write the schedule of this rank. The team has at least two ranks. */
+typedef void tern_coll_write_fn(struct tern_coll *c, const struct tern_coll_args *args);
+
 struct tern_coll_algorithm {
-    const char *name;
-    /* Write the schedule of this rank. The team has at least two ranks. */
-    void (*write)(struct tern_coll *c, const struct tern_coll_args *args);
-    uint8_t order;  /* enum tern_coll_order, of a reduction */
-    bool    powers; /* only for teams whose size is a power of two */
+    const char         *name;
+    tern_coll_write_fn *write;
+    uint8_t             order; /* enum tern_coll_order, of a reduction */
+    uint8_t             teams; /* enum tern_coll_teams */
 };
 
 /* The algorithms of each call, ended by one without a name: the files of this folder that are named after calls. */
@@ -196,12 +218,22 @@ extern const struct tern_coll_algorithm tern_coll_sync[], tern_coll_broadcast[],
     tern_coll_alltoall[], tern_coll_scan[], tern_coll_gatherv[], tern_coll_scatterv[], tern_coll_allgatherv[],
     tern_coll_alltoallv[], tern_coll_alltoalls[], tern_coll_reduce_scatterv[];
 
-/* Choose the algorithm of a call: the forced one if it can be used, otherwise by the table of select.c. */
-const struct tern_coll_algorithm *tern_op_coll_select(const struct tern_team *team, const struct tern_coll_args *args);
+/* hierarchy.c: the algorithms with a leader on each node. */
+extern tern_coll_write_fn tern_coll_hierarchy_sync, tern_coll_hierarchy_broadcast, tern_coll_hierarchy_reduce,
+    tern_coll_hierarchy_allreduce, tern_coll_hierarchy_reduce_scatter, tern_coll_hierarchy_gather,
+    tern_coll_hierarchy_scatter, tern_coll_hierarchy_allgather, tern_coll_hierarchy_alltoall;
 
-/* Return whether the option forces this way of a call; board.c asks for "board". forced: whether it forces another. */
+/* Choose the algorithm of a call: the forced one if it can be used, otherwise by the table of select.c. flat: that for
+ * some members of a team, without a hierarchy. */
+const struct tern_coll_algorithm *tern_op_coll_select(const struct tern_station   *station,
+                                                      const struct tern_coll_args *args);
+const struct tern_coll_algorithm *tern_op_coll_select_flat(int size, const struct tern_coll_args *args);
+
+/* The way that TERN_COLL forces for each call; NULL: none. Some are not schedules: board.h and direct.h. */
+extern const char *tern_op_coll_forced[TERN_COLL_COUNT];
+
+/* Return whether the option forces this way of a call. */
 bool tern_op_coll_forces(unsigned call, const char *name);
-bool tern_op_coll_is_forced(unsigned call);
 
 /* ---- the station of a team ---- */
 
@@ -209,34 +241,40 @@ bool tern_op_coll_is_forced(unsigned call);
 #define TERN_BOARD_PAGES 4u
 
 struct tern_station {
-    pthread_mutex_t        lock;  /* guards ctx, active, ended and the operations on these lists */
-    struct tern_team      *team;  /* of the program */
-    struct tern_team       scope; /* like the team, with a group that has the number of the scope */
-    struct tern_link_group group;
-    struct tern_ctx       *ctx;     /* on which messages are sent and received */
-    struct tern_list       active;  /* operations that have started */
-    pthread_mutex_t        door;    /* guards arrived */
-    struct tern_list       arrived; /* operations that are to start */
-    _Atomic uint32_t       busy;    /* operations that have not ended, parked ones aside */
-    _Atomic bool           again;   /* a thread that did not get the lock has found work */
-    uint32_t               number;  /* of the last call on the team */
-    uint32_t               losses;
-    _Atomic bool           broken; /* a call failed half way */
-    _Atomic bool           lost;   /* because a member is gone, of which the launcher may not know yet */
-    bool                   quit;   /* the other members know that calls fail here */
-    struct tern_coll_temp *debris; /* memory that peers may still read */
-    struct tern_activity   activity;
-    struct tern_list       helped;                  /* on the list of the helper */
-    struct tern_board     *board;                   /* [size] board.h; NULL: none */
-    struct tern_reach     *reach;                   /* reach.h; NULL: no member has accessed the memory of others */
-    uint32_t               meeting;                 /* number of the last blocking call of a team with a board */
-    uint32_t               cleared;                 /* all members have completed this meeting */
-    uint32_t               paged[TERN_BOARD_PAGES]; /* the last meeting for which each page of the board was used */
+    pthread_mutex_t         lock;  /* guards ctx, active, ended and the operations on these lists */
+    struct tern_team       *team;  /* of the program */
+    struct tern_coll_nodes *nodes; /* nodes.h; NULL: the team is on one node */
+    struct tern_team        scope; /* like the team, with a group that has the number of the scope */
+    struct tern_link_group  group;
+    struct tern_ctx        *ctx;     /* on which messages are sent and received */
+    struct tern_list        active;  /* operations that have started */
+    pthread_mutex_t         door;    /* guards arrived */
+    struct tern_list        arrived; /* operations that are to start */
+    _Atomic uint32_t        busy;    /* operations that have not ended, parked ones aside */
+    _Atomic bool            again;   /* a thread that did not get the lock has found work */
+    uint32_t                number;  /* of the last call on the team */
+    uint32_t                losses;
+    _Atomic bool            broken; /* a call failed half way */
+    _Atomic bool            lost;   /* because a member is gone, of which the launcher may not know yet */
+    bool                    quit;   /* the other members know that calls fail here */
+    struct tern_coll_temp  *debris; /* memory that peers may still read */
+    struct tern_activity    activity;
+    struct tern_list        helped;                  /* on the list of the helper */
+    struct tern_board      *board;                   /* [size] board.h; NULL: none */
+    struct tern_reach      *reach;                   /* reach.h; NULL: no member has accessed the memory of others */
+    uint32_t                meeting;                 /* number of the last blocking call of a team with a board */
+    uint32_t                cleared;                 /* all members have completed this meeting */
+    uint32_t                paged[TERN_BOARD_PAGES]; /* the last meeting for which each page of the board was used */
 };
 
 /* Return the station of the context's team, which is made by the first call. NULL, with a detail: no memory. The caller
  * has claimed the team. */
-struct tern_station *tern_op_coll_station(struct tern_team *team);
+struct tern_station *tern_op_coll_station_make(struct tern_team *team);
+
+static inline struct tern_station *tern_op_coll_station(struct tern_team *team)
+{
+    return TERN_LIKELY(team->coll != NULL) ? team->coll : tern_op_coll_station_make(team);
+}
 
 /* Create an operation on a station, with the next number of the team. NULL, with a detail: no memory. */
 struct tern_coll *tern_op_coll_new(struct tern_station *station, struct tern_ctx *ctx,

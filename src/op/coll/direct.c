@@ -15,8 +15,8 @@ bool tern_op_direct_takes(const struct tern_station *station, const struct tern_
     if (!station->board || args->call > TERN_COLL_EXSCAN || args->call == TERN_COLL_SYNC || args->len == 0 ||
         args->how.elem > TERN_REACH_PIECE)
         return false;
-    return tern_op_coll_is_forced(args->call) ? tern_op_coll_forces(args->call, "direct")
-                                              : !tern_op_board_takes(station, args);
+    return tern_op_coll_forced[args->call] ? tern_op_coll_forces(args->call, "direct")
+                                           : !tern_op_board_takes(station, args);
 }
 
 /* ---- agreeing on cross-memory attach ---- */

@@ -100,6 +100,7 @@ static void scatter_binomial(struct tern_coll *c, const struct tern_coll_args *a
 const struct tern_coll_algorithm tern_coll_gather[] = {
     { .name = "binomial", .write = gather_binomial },
     { .name = "linear", .write = gather_linear },
+    { .name = "hierarchical", .write = tern_coll_hierarchy_gather, .teams = TERN_COLL_ORDERED },
     { .name = NULL },
 };
 const struct tern_coll_algorithm tern_coll_gatherv[] = { { .name = "linear", .write = gather_linear },
@@ -107,6 +108,7 @@ const struct tern_coll_algorithm tern_coll_gatherv[] = { { .name = "linear", .wr
 const struct tern_coll_algorithm tern_coll_scatter[] = {
     { .name = "binomial", .write = scatter_binomial },
     { .name = "linear", .write = scatter_linear },
+    { .name = "hierarchical", .write = tern_coll_hierarchy_scatter, .teams = TERN_COLL_ORDERED },
     { .name = NULL },
 };
 const struct tern_coll_algorithm tern_coll_scatterv[] = { { .name = "linear", .write = scatter_linear },

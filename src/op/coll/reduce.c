@@ -69,5 +69,9 @@ static void binomial(struct tern_coll *c, const struct tern_coll_args *args)
 const struct tern_coll_algorithm tern_coll_reduce[] = {
     { .name = "binomial", .write = binomial, .order = TERN_COLL_RANKS },
     { .name = "linear", .write = linear, .order = TERN_COLL_FOLDED },
+    { .name = "hierarchical",
+      .write = tern_coll_hierarchy_reduce,
+      .order = TERN_COLL_ANY,
+      .teams = TERN_COLL_HIERARCHY },
     { .name = NULL },
 };

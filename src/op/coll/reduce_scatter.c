@@ -52,6 +52,10 @@ static void ring(struct tern_coll *c, const struct tern_coll_args *args)
 const struct tern_coll_algorithm tern_coll_reduce_scatter[] = {
     { .name = "pieces", .write = pieces, .order = TERN_COLL_FOLDED },
     { .name = "ring", .write = ring, .order = TERN_COLL_ANY },
+    { .name = "hierarchical",
+      .write = tern_coll_hierarchy_reduce_scatter,
+      .order = TERN_COLL_ANY,
+      .teams = TERN_COLL_ORDERED },
     { .name = NULL },
 };
 const struct tern_coll_algorithm tern_coll_reduce_scatterv[] = {

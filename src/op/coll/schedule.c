@@ -35,6 +35,11 @@ static size_t piece_of(const struct tern_coll *c, size_t bytes)
     return c->blocks || bytes < PIECE ? bytes : PIECE;
 }
 
+static int member(const struct tern_coll *c, int rank)
+{
+    return c->view ? c->view[rank] : rank;
+}
+
 void tern_coll_send(struct tern_coll *c, int peer, const void *from, size_t bytes)
 {
     const unsigned char *at = from;
@@ -42,7 +47,7 @@ void tern_coll_send(struct tern_coll *c, int peer, const void *from, size_t byte
     do {
         struct tern_coll_step *step = step_new(c, TERN_COLL_SEND);
 
-        step->peer = peer;
+        step->peer = member(c, peer);
         step->from = at;
         step->bytes = piece_of(c, bytes);
         at = bytes > 0 ? at + step->bytes : at;
@@ -57,7 +62,7 @@ void tern_coll_recv(struct tern_coll *c, int peer, void *to, size_t bytes)
     do {
         struct tern_coll_step *step = step_new(c, TERN_COLL_RECV);
 
-        step->peer = peer;
+        step->peer = member(c, peer);
         step->to = at;
         step->bytes = piece_of(c, bytes);
         at = bytes > 0 ? at + step->bytes : at;
@@ -117,4 +122,19 @@ unsigned char *tern_coll_temp(struct tern_coll *c, size_t bytes)
     temp->next = c->temps;
     c->temps = temp;
     return temp->bytes;
+}
+
+void tern_coll_write_among(struct tern_coll *c, const struct tern_coll_view *view, const struct tern_coll_args *args)
+{
+    int rank = c->rank, size = c->size, root = c->root;
+
+    c->view = view->member;
+    c->rank = view->rank;
+    c->size = view->size;
+    c->root = view->root;
+    tern_op_coll_select_flat(view->size, args)->write(c, args);
+    c->view = NULL;
+    c->rank = rank;
+    c->size = size;
+    c->root = root;
 }

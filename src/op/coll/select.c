@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "core/job.h"
 #include "op/coll/coll.h"
+#include "op/coll/nodes.h"
 
 static const struct tern_coll_algorithm *const algorithms[TERN_COLL_COUNT] = {
     [TERN_COLL_SYNC] = tern_coll_sync,
@@ -31,7 +32,8 @@ static const struct tern_coll_algorithm *const algorithms[TERN_COLL_COUNT] = {
     [TERN_COLL_BARRIER] = tern_coll_sync,
 };
 
-/* A rule: the algorithm for lengths of up to `most` bytes of one rank's contribution, in teams of at least `ranks`. */
+/* A rule: the algorithm for lengths of up to `most` bytes of one rank's contribution, in teams of at least `ranks`. It
+ * applies if the algorithm can be used for the team. */
 struct rule {
     uint8_t     call;
     int         ranks;
@@ -40,14 +42,22 @@ struct rule {
 };
 
 static const struct rule rules[] = {
+    { TERN_COLL_SYNC, 2, UINT64_MAX, "hierarchical" },
     { TERN_COLL_SYNC, 2, UINT64_MAX, "dissemination" },
+    { TERN_COLL_BARRIER, 2, UINT64_MAX, "hierarchical" },
     { TERN_COLL_BARRIER, 2, UINT64_MAX, "dissemination" },
     { TERN_COLL_BROADCAST, 8, 256 << 10, "binomial" },
     { TERN_COLL_BROADCAST, 8, UINT64_MAX, "scatter_ring" },
     { TERN_COLL_BROADCAST, 2, UINT64_MAX, "binomial" },
     { TERN_COLL_REDUCE, 2, UINT64_MAX, "binomial" },
-    { TERN_COLL_ALLREDUCE, 2, 8 << 10, "recursive_doubling" },
+    { TERN_COLL_ALLREDUCE, 2, 256 << 10, "hierarchical" },
+    { TERN_COLL_ALLREDUCE, 8, 8 << 10, "recursive_doubling" },
+    { TERN_COLL_ALLREDUCE, 8, UINT64_MAX, "rabenseifner" },
+    { TERN_COLL_ALLREDUCE, 4, 64 << 10, "recursive_doubling" },
+    { TERN_COLL_ALLREDUCE, 4, UINT64_MAX, "pieces" },
+    { TERN_COLL_ALLREDUCE, 2, 256 << 10, "recursive_doubling" },
     { TERN_COLL_ALLREDUCE, 2, UINT64_MAX, "rabenseifner" },
+    { TERN_COLL_REDUCE_SCATTER, 2, 64 << 10, "hierarchical" },
     { TERN_COLL_REDUCE_SCATTER, 2, UINT64_MAX, "pieces" },
     { TERN_COLL_REDUCE_SCATTERV, 2, UINT64_MAX, "pieces" },
     { TERN_COLL_GATHER, 2, 4 << 10, "binomial" },
@@ -56,9 +66,11 @@ static const struct rule rules[] = {
     { TERN_COLL_SCATTER, 2, 4 << 10, "binomial" },
     { TERN_COLL_SCATTER, 2, UINT64_MAX, "linear" },
     { TERN_COLL_SCATTERV, 2, UINT64_MAX, "linear" },
+    { TERN_COLL_ALLGATHER, 2, 256 << 10, "hierarchical" },
     { TERN_COLL_ALLGATHER, 3, 1 << 10, "bruck" },
     { TERN_COLL_ALLGATHER, 2, UINT64_MAX, "ring" },
     { TERN_COLL_ALLGATHERV, 2, UINT64_MAX, "ring" },
+    { TERN_COLL_ALLTOALL, 2, 4 << 10, "hierarchical" },
     { TERN_COLL_ALLTOALL, 8, 256, "bruck" },
     { TERN_COLL_ALLTOALL, 2, 4 << 10, "linear" },
     { TERN_COLL_ALLTOALL, 2, UINT64_MAX, "pairwise" },
@@ -68,9 +80,8 @@ static const struct rule rules[] = {
     { TERN_COLL_EXSCAN, 2, UINT64_MAX, "recursive_doubling" },
 };
 
-/* The way that TERN_COLL forces for each call; NULL: none. Some are not schedules: board.h and direct.h. */
-static const char       *forced[TERN_COLL_COUNT];
-static const char *const others[] = { "board", "direct" };
+const char              *tern_op_coll_forced[TERN_COLL_COUNT];
+static const char *const others[] = { "board", "direct", "tree" };
 #define OTHERS (sizeof(others) / sizeof(others[0]))
 
 const char *tern_op_coll_name(unsigned call)
@@ -92,49 +103,73 @@ static const struct tern_coll_algorithm *find(unsigned call, const char *name)
     return NULL;
 }
 
+/* Whether the algorithm can be used for a team of this size; nodes: those of the team, or NULL. */
+static bool is_for(const struct tern_coll_algorithm *a, int size, const struct tern_coll_nodes *nodes)
+{
+    switch ((enum tern_coll_teams)a->teams) {
+    case TERN_COLL_POWERS: return (size & (size - 1)) == 0;
+    case TERN_COLL_HIERARCHY: return nodes && nodes->shared;
+    case TERN_COLL_ORDERED: return nodes && nodes->shared && nodes->ordered;
+    default: return true;
+    }
+}
+
 /* Whether the algorithm computes what the arguments ask for. */
-static bool suits(const struct tern_coll_algorithm *a, const struct tern_team *team, const struct tern_coll_args *args)
+static bool suits(const struct tern_coll_algorithm *a, int size, const struct tern_coll_nodes *nodes,
+                  const struct tern_coll_args *args)
 {
     bool reduces = args->how.elem > 0;
 
-    if (a->powers && (team->size & (team->size - 1)) != 0)
+    if (!is_for(a, size, nodes))
         return false;
     return !reduces || a->order >= (args->how.fold       ? TERN_COLL_FOLDED
                                     : args->how.commutes ? TERN_COLL_ANY
                                                          : TERN_COLL_RANKS);
 }
 
-const struct tern_coll_algorithm *tern_op_coll_select(const struct tern_team *team, const struct tern_coll_args *args)
+static const struct tern_coll_algorithm *choose(int size, const struct tern_coll_nodes *nodes,
+                                                const struct tern_coll_args *args)
 {
-    const struct tern_coll_algorithm *a = forced[args->call] ? find(args->call, forced[args->call]) : NULL;
+    const struct tern_coll_algorithm *a;
 
-    if (a && suits(a, team, args))
-        return a;
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
-        if (rules[i].call == args->call && args->len <= rules[i].most && team->size >= rules[i].ranks &&
-            (a = find(args->call, rules[i].name)) && suits(a, team, args))
+        if (rules[i].call == args->call && args->len <= rules[i].most && size >= rules[i].ranks &&
+            (a = find(args->call, rules[i].name)) && suits(a, size, nodes, args))
             return a;
-    for (a = algorithms[args->call]; a->name && !suits(a, team, args); a++)
+    for (a = algorithms[args->call]; a->name && !suits(a, size, nodes, args); a++)
         continue; /* the last resort: every reduction has an algorithm that folds */
     return a;
 }
 
-bool tern_op_coll_forces(unsigned call, const char *name)
+const struct tern_coll_algorithm *tern_op_coll_select(const struct tern_station   *station,
+                                                      const struct tern_coll_args *args)
 {
-    return forced[call] && strcmp(forced[call], name) == 0;
+    const struct tern_coll_algorithm *a =
+        tern_op_coll_forced[args->call] ? find(args->call, tern_op_coll_forced[args->call]) : NULL;
+
+    if (a && suits(a, station->team->size, station->nodes, args))
+        return a;
+    return choose(station->team->size, station->nodes, args);
 }
 
-bool tern_op_coll_is_forced(unsigned call)
+const struct tern_coll_algorithm *tern_op_coll_select_flat(int size, const struct tern_coll_args *args)
 {
-    return forced[call] != NULL;
+    return choose(size, NULL, args);
+}
+
+bool tern_op_coll_forces(unsigned call, const char *name)
+{
+    return tern_op_coll_forced[call] && strcmp(tern_op_coll_forced[call], name) == 0;
 }
 
 /* ---- the option ---- */
 
 static void list_names(unsigned call, char *text, size_t size)
 {
-    size_t used = (size_t)snprintf(text, size, "%s, %s", others[0], others[1]);
+    size_t used = 0;
 
+    for (size_t i = 0; i < OTHERS; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", others[i]);
     for (const struct tern_coll_algorithm *a = algorithms[call]; a->name && used < size; a++)
         used += (size_t)snprintf(text + used, size - used, ", %s", a->name);
 }
@@ -169,12 +204,12 @@ static tern_status read_entry(const char *text, size_t len)
             continue;
         for (size_t i = 0; i < OTHERS; i++)
             if (strlen(others[i]) == rest && strncmp(equals + 1, others[i], rest) == 0) {
-                forced[call] = others[i];
+                tern_op_coll_forced[call] = others[i];
                 return TERN_OK;
             }
         for (const struct tern_coll_algorithm *a = algorithms[call]; a->name; a++)
             if (strlen(a->name) == rest && strncmp(equals + 1, a->name, rest) == 0) {
-                forced[call] = a->name;
+                tern_op_coll_forced[call] = a->name;
                 return TERN_OK;
             }
         list_names(call, names, sizeof(names));
@@ -188,7 +223,7 @@ tern_status tern_op_coll_options(const char *text)
 {
     tern_status st = TERN_OK;
 
-    memset(forced, 0, sizeof(forced));
+    memset(tern_op_coll_forced, 0, sizeof(tern_op_coll_forced));
     while (st == TERN_OK && *text) {
         size_t len = strcspn(text, ",");
 

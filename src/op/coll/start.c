@@ -13,6 +13,7 @@
 #include "op/coll/coll.h"
 #include "op/coll/direct.h"
 #include "op/coll/helper.h"
+#include "op/coll/tree.h"
 #include "op/trigger/engine.h"
 
 /* ---- the schedule ---- */
@@ -38,7 +39,7 @@ static void write_schedule(struct tern_coll *c, const struct tern_coll_args *arg
         write_alone(c, args);
         return;
     }
-    a = tern_op_coll_select(c->station->team, args);
+    a = tern_op_coll_select(c->station, args);
     c->algorithm = a->name;
     a->write(c, args);
 }
@@ -273,13 +274,25 @@ static tern_status fail_others(struct tern_station *station, struct tern_ctx *ct
     return tern_base_fail(st, "%s", text);
 }
 
+/* The ways of a blocking call. All members decide alike. */
+enum way { BY_MESSAGES, BY_BOARD, BY_TREE, BY_DIRECT_ACCESS };
+
+static inline enum way way_of(const struct tern_station *station, const struct tern_coll_args *args)
+{
+    if (TERN_LIKELY(tern_op_board_takes(station, args)))
+        return BY_BOARD;
+    if (tern_op_tree_takes(station, args))
+        return BY_TREE;
+    return tern_op_direct_takes(station, args) ? BY_DIRECT_ACCESS : BY_MESSAGES;
+}
+
 /* Make the call on a claimed team. ctx is private, or an inner context whose lock this thread does not hold. */
 static tern_status call(struct tern_ctx *ctx, struct tern_coll_args *args, const tern_opts *opts)
 {
     struct tern_station *station = tern_op_coll_station(ctx->team);
     struct tern_coll    *c;
     tern_status          st;
-    bool                 board = false;
+    enum way             way = BY_MESSAGES;
 
     if (!station)
         return TERN_ERR_NOMEM;
@@ -288,15 +301,16 @@ static tern_status call(struct tern_ctx *ctx, struct tern_coll_args *args, const
         return st == TERN_ERR_STATE ? fail_others(station, ctx, args->call, st) : st;
     if (opts && (st = tern_op_coll_help()) < 0)
         return st;
-    if (!opts && (board = tern_op_board_takes(station, args) || tern_op_direct_takes(station, args))) {
+    if (!opts && (way = way_of(station, args)) != BY_MESSAGES) {
         if (TERN_BASE_DEBUG && (st = tern_op_coll_check_first(station, ctx, args, run_blocking)) < 0)
             return fail_others(station, ctx, args->call, st);
-        st = tern_op_board_takes(station, args) ? tern_op_board_call(station, ctx, args)
-                                                : tern_op_direct_call(station, ctx, args);
+        st = way == BY_BOARD  ? tern_op_board_call(station, ctx, args)
+             : way == BY_TREE ? tern_op_tree_call(station, ctx, args)
+                              : tern_op_direct_call(station, ctx, args);
         if (st != TERN_AGAIN)
             return TERN_LIKELY(st == TERN_OK) ? st : fail_others(station, ctx, args->call, st);
     }
-    if (!opts && !board)
+    if (!opts && way == BY_MESSAGES)
         tern_op_board_enter(station, args);
     st = TERN_ERR_NOMEM;
     if ((c = create(station, ctx, args)))

@@ -18,6 +18,7 @@
 #include "op/coll/check.h"
 #include "op/coll/coll.h"
 #include "op/coll/helper.h"
+#include "op/coll/nodes.h"
 #include "op/coll/tag.h"
 #include "op/tagged/tagged.h"
 #include "op/trigger/engine.h"
@@ -279,8 +280,12 @@ static tern_status station_open(struct tern_station *station, struct tern_team *
     tern_base_list_init(&station->active);
     tern_base_list_init(&station->arrived);
     tern_base_list_init(&station->helped);
-    if ((st = tern_core_ctx_open(&station->scope, TERN_RELAXED, &station->ctx)) < 0)
+    if ((st = tern_op_coll_nodes_open(team, &station->nodes)) < 0)
         return st;
+    if ((st = tern_core_ctx_open(&station->scope, TERN_RELAXED, &station->ctx)) < 0) {
+        tern_op_coll_nodes_close(station->nodes);
+        return st;
+    }
     tern_core_ctx_unlist(station->ctx);
     pthread_mutex_init(&station->lock, NULL);
     pthread_mutex_init(&station->door, NULL);
@@ -289,13 +294,11 @@ static tern_status station_open(struct tern_station *station, struct tern_team *
     return TERN_OK;
 }
 
-struct tern_station *tern_op_coll_station(struct tern_team *team)
+struct tern_station *tern_op_coll_station_make(struct tern_team *team)
 {
-    struct tern_station *station = team->coll;
+    struct tern_station *station = calloc(1, sizeof(*station));
 
-    if (TERN_LIKELY(station != NULL))
-        return station;
-    if (!(station = calloc(1, sizeof(*station)))) {
+    if (!station) {
         tern_base_fail(TERN_ERR_NOMEM, "no memory for the collective calls of a team");
         return NULL;
     }
@@ -325,6 +328,7 @@ void tern_op_coll_close(struct tern_team *team)
     tern_core_ctx_close(station->ctx);
     tern_op_board_close(station);
     temps_free(station->debris);
+    tern_op_coll_nodes_close(station->nodes);
     pthread_mutex_destroy(&station->lock);
     pthread_mutex_destroy(&station->door);
     free(station);

@@ -30,5 +30,6 @@ static void central(struct tern_coll *c, const struct tern_coll_args *args)
 const struct tern_coll_algorithm tern_coll_sync[] = {
     { .name = "dissemination", .write = dissemination },
     { .name = "central", .write = central },
+    { .name = "hierarchical", .write = tern_coll_hierarchy_sync, .teams = TERN_COLL_HIERARCHY },
     { .name = NULL },
 };
