@@ -1,6 +1,6 @@
 # libfabric, which transfers data between nodes. The link ofi needs its headers at build time. The library itself is
 # loaded at run time when a job needs it, so nothing is linked against it. If the headers are missing, the link is
-# omitted, and the library reports that when a job on several nodes asks for it.
+# omitted, and jobs on several nodes use TCP sockets.
 #
 # Sets tern_fabric_abi to the version of libfabric's symbols that the installed headers describe, or leaves it empty.
 
@@ -15,5 +15,5 @@ if(FABRIC_FOUND)
     endif()
 endif()
 if(NOT tern_fabric_abi)
-    message(STATUS "Tern: libfabric (libfabric-dev) is missing, so jobs are limited to one node. To install it: make deps")
+    message(STATUS "Tern: libfabric (libfabric-dev) is missing, so jobs on several nodes use TCP only. To install it: make deps")
 endif()

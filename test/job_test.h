@@ -129,7 +129,7 @@ static inline bool job_network(void)
 {
     const char *links = getenv("TERN_LINKS");
 
-    return links && strcmp(links, "ofi") == 0;
+    return links && (strcmp(links, "ofi") == 0 || strcmp(links, "tcp") == 0);
 }
 
 /* Whether a rank of the job is reached over the network. */

@@ -20,8 +20,8 @@
  *
  *   - reply to a request
  *   - call functions that only return information (ranks, sizes, pointers, clock)
- *   - put and get, in every shape, on parts whose tern_region_path is "self", "shm", "cma" or "ofi"
- *   - atomic operations and accumulates on parts whose tern_region_path is "self", "shm" or "ofi"
+ *   - put and get, in every shape, on parts whose tern_region_path is "self", "shm", "cma", "ofi" or "tcp"
+ *   - atomic operations and accumulates on parts whose tern_region_path is "self", "shm", "ofi" or "tcp"
  *   - start nonblocking sends and receives of tagged messages
  *   - read, set and add to counters; operations that this triggers start after the handler has returned
  *   - try (with TERN_NOW) and unlock mutexes of ranks on the same node
@@ -158,7 +158,7 @@ TERN_API tern_status tern_am_register(unsigned id, tern_am_handler handler, void
  *            TERN_AM_ARGS arguments, a flag is unknown, or the kind does not allow this payload or region.
  *          TERN_ERR_RANGE: rank is not in the context's team, a medium payload exceeds tern_am_max_medium, or a long
  *            payload does not lie in the part of the target. With TERN_IMMEDIATE, the payload of a long message to a
- *            part whose path is "bounce" or "ofi" is limited to about tern_am_max_medium.
+ *            part whose path is "bounce", "ofi" or "tcp" is limited to about tern_am_max_medium.
  *          TERN_ERR_PEER: rank has died.
  *          TERN_ERR_STATE: an active message handler made the call.
  *          TERN_ERR_TIMEOUT: the context's time limit passed before the queue of the target had space.
@@ -182,7 +182,7 @@ TERN_API tern_status tern_am_request(tern_ctx *ctx, int rank, const tern_am *mes
  *            or contains TERN_NOTIFY, or a counter belongs to another context.
  *          TERN_ERR_RANGE: rank is not in the context's team, a medium payload exceeds tern_am_max_medium, or a long
  *            payload does not lie in the part of the target. With TERN_IMMEDIATE, the payload of a long message to a
- *            part whose path is "bounce" or "ofi" is limited to about tern_am_max_medium.
+ *            part whose path is "bounce", "ofi" or "tcp" is limited to about tern_am_max_medium.
  *          TERN_ERR_PEER: rank has died.
  *          TERN_ERR_STATE: an active message handler made the call.
  *          TERN_ERR_TIMEOUT: the context's time limit passed before the queue of the target had space.
@@ -203,8 +203,8 @@ TERN_API tern_status tern_am_request_with(tern_ctx *ctx, int rank, const tern_am
  *          TERN_ERR_ARG: a pointer is NULL, the handler is not registered at this rank, there are more than
  *            TERN_AM_ARGS arguments, a flag is unknown, or the kind does not allow this payload or region.
  *          TERN_ERR_RANGE: a medium payload exceeds tern_am_max_medium, or a long payload does not lie in the part of
- *            the target. With TERN_IMMEDIATE, the payload of a long message to a part whose path is "bounce" or "ofi"
- *            is limited to about tern_am_max_medium.
+ *            the target. With TERN_IMMEDIATE, the payload of a long message to a part whose path is "bounce", "ofi" or
+ *            "tcp" is limited to about tern_am_max_medium.
  *          TERN_ERR_PEER: the source of the request has died.
  *          TERN_ERR_STATE: token is not the token of a request that this thread is handling, the request has already
  *            been replied to, or the payload of a long message cannot be written without waiting for the target.

@@ -122,8 +122,8 @@ TERN_API tern_status tern_am_client_free(tern_am_client *client);
  *            TERN_AM_ARGS arguments, a flag is unknown, or the kind does not allow this payload or region.
  *          TERN_ERR_RANGE: rank is not in the context's team or not in the client's team, a medium payload exceeds
  *            tern_am_max_medium(ctx, rank, TERN_AM_ARGS), or a long payload does not lie in the part of the target.
- *            With TERN_IMMEDIATE, the payload of a long message to a part whose path is "bounce" or "ofi" is limited to
- *            about tern_am_max_medium.
+ *            With TERN_IMMEDIATE, the payload of a long message to a part whose path is "bounce", "ofi" or "tcp" is
+ *            limited to about tern_am_max_medium.
  *          TERN_ERR_PEER: rank has died.
  *          TERN_ERR_STATE: an active message handler made the call, or the client was freed.
  *          TERN_ERR_TIMEOUT: the context's time limit passed before the queue of the target had space.
@@ -149,8 +149,8 @@ TERN_API tern_status tern_am_client_request(tern_am_client *client, tern_ctx *ct
  *            or contains TERN_NOTIFY, or a counter belongs to another context.
  *          TERN_ERR_RANGE: rank is not in the context's team or not in the client's team, a medium payload exceeds
  *            tern_am_max_medium(ctx, rank, TERN_AM_ARGS), or a long payload does not lie in the part of the target.
- *            With TERN_IMMEDIATE, the payload of a long message to a part whose path is "bounce" or "ofi" is limited to
- *            about tern_am_max_medium.
+ *            With TERN_IMMEDIATE, the payload of a long message to a part whose path is "bounce", "ofi" or "tcp" is
+ *            limited to about tern_am_max_medium.
  *          TERN_ERR_PEER: rank has died.
  *          TERN_ERR_STATE: an active message handler made the call, or the client was freed.
  *          TERN_ERR_TIMEOUT: the context's time limit passed before the queue of the target had space.

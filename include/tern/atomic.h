@@ -36,8 +36,8 @@
  * computes it through shared memory.
  *
  * The target value is aligned to the size of its type in the address space of its owner. In active message handlers,
- * atomic operations are allowed if tern_region_path is "self", "shm" or "ofi"; on registered memory of the same node
- * ("cma", "bounce") they would have to wait for a thread of the target.
+ * atomic operations are allowed if tern_region_path is "self", "shm", "ofi" or "tcp"; on registered memory of the same
+ * node ("cma", "bounce") they would have to wait for a thread of the target.
  */
 #ifndef TERN_ATOMIC_H
 #define TERN_ATOMIC_H

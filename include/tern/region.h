@@ -13,6 +13,7 @@
  *   "bounce"   registered memory of a rank on the same node, where the kernel forbids cross-memory attach: the helper
  *              thread of the target copies
  *   "ofi"      any memory of a rank on another node: the network copies, through libfabric
+ *   "tcp"      the same over TCP sockets: the progress thread of the target copies
  */
 #ifndef TERN_REGION_H
 #define TERN_REGION_H
@@ -249,7 +250,8 @@ TERN_API uint64_t tern_region_size(const tern_region *region, int rank);
 /* Get the name of the path to a part of a region. The path is the way on which this process reaches the part of the
  * rank. rank counts in the region's team. See region.h for the paths.
  * Returns  A static string: "self", "shm" (loads and stores), "cma" (the kernel copies), "bounce" (the helper thread of
- *            the target copies through a buffer), "ofi" (the network), or "none" if there is no such part.
+ *            the target copies through a buffer), "ofi" or "tcp" (the network), or "none" if there is no such
+ *            part.
  * Remote   None.
  * Threads  Any thread may call this function. */
 TERN_API const char *tern_region_path(const tern_region *region, int rank);

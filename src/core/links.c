@@ -121,6 +121,11 @@ static tern_status link_open(unsigned i)
     }
     if ((st = tables[i]->open(&tern_job.boot, tern_job.up, &tern_job.link[tern_job.links])) < 0)
         return st;
+    if (st == TERN_AGAIN) {
+        tern_base_log(TERN_LOG_INFO, "link %s is not opened: it has no network, and link %s takes its place",
+                      tables[i]->name, tables[tern_links_count - 1]->name);
+        return TERN_OK;
+    }
     tern_job.ops[tern_job.links++] = tables[i];
     tern_core_message_polls_links |= tables[i]->msg->polled;
     served = carries ? serve_reached() : 0;
@@ -139,7 +144,7 @@ static tern_status unreachable(int rank)
     return tern_base_fail(
         TERN_ERR_BOOT,
         "rank %d is on node %u of the job and this rank on node %d, and no link of this library leads "
-        "there; run the job on one node, or use a library that was built with libfabric",
+        "there; run the job on one node",
         rank, tern_core_job_slot(rank)->node, tern_job.boot.node);
 }
 

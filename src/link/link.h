@@ -95,6 +95,7 @@ struct tern_link_ops {
     const struct tern_inject_ops *inject; /* NULL: no part has inline_notify */
     const struct tern_group_ops  *group;
 
+    /* TERN_AGAIN: a link behind this one in the registry serves the ranks better. */
     tern_status (*open)(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out);
     void (*close)(struct tern_link *link);
     bool (*reaches)(const struct tern_link *link, int peer);
@@ -137,7 +138,7 @@ extern const unsigned                    tern_links_count;
 #define TERN_LINKS_MAX 4
 
 /* The numbers of the links in what ranks exchange: net addresses (boot/boot.h) and memory handles (link/memory.h). */
-enum tern_link_number { TERN_LINK_SELF = 1, TERN_LINK_SHM, TERN_LINK_OFI };
+enum tern_link_number { TERN_LINK_SELF = 1, TERN_LINK_SHM, TERN_LINK_OFI, TERN_LINK_TCP };
 
 /* Store in table[i] the table through which the job uses link i of the registry: the link's own table, or that of a
  * chaos link in front of it if the option TERN_CHAOS is set. Returns TERN_OK, or the error of parsing the option. */

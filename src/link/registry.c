@@ -7,7 +7,7 @@
 #include "link/chaos/chaos.h"
 #include "link/link.h"
 
-extern const struct tern_link_ops tern_self_ops, tern_shm_ops, tern_ofi_ops;
+extern const struct tern_link_ops tern_self_ops, tern_shm_ops, tern_ofi_ops, tern_tcp_ops;
 
 const struct tern_link_ops *const tern_links[] = {
     &tern_self_ops,
@@ -15,6 +15,7 @@ const struct tern_link_ops *const tern_links[] = {
 #ifdef TERN_WITH_OFI
     &tern_ofi_ops,
 #endif
+    &tern_tcp_ops,
 };
 const unsigned tern_links_count = sizeof(tern_links) / sizeof(tern_links[0]);
 

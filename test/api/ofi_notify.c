@@ -12,6 +12,7 @@
  * ranks: off, because it counts operations of the network
  * network: 2 4
  * providers: net
+ * tcp: off, because it counts calls of libfabric
  * chaos: off, because chaos delays what is counted
  * poor: off, because a poor network needs more than one operation
  * imposed: off, because the layer refuses operations, which are counted

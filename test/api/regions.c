@@ -114,7 +114,7 @@ static void asking(enum job_kind kind, uint64_t size)
         if (rank == me)
             CHECK(strcmp(path, "self") == 0);
         else if (job_far(rank))
-            CHECK(strcmp(path, "ofi") == 0);
+            CHECK(strcmp(path, "ofi") == 0 || strcmp(path, "tcp") == 0);
         else if (kind != JOB_REGISTERED)
             CHECK(strcmp(path, "shm") == 0);
         else if (getenv("TERN_CMA"))

@@ -54,21 +54,33 @@ static bool has_port(const struct port *ports, unsigned number)
     return false;
 }
 
-/* Find the ports on which this process listens, except those that it inherited from a launcher. */
-static void find_ports(struct port *ports, const struct port *had)
+/* Add the ports of one of the system's tables on which this process listens, except those that it inherited from a
+ * launcher. A port for all addresses also takes IPv4, and is called at the loopback address. */
+static void add_ports(struct port *ports, const struct port *had, const char *name)
 {
-    FILE         *table = fopen("/proc/self/net/tcp", "r");
-    char          line[512];
-    unsigned      address, number, state, count = 0;
+    FILE         *table = fopen(name, "r");
+    char          line[512], address[40];
+    unsigned      number, state, count = 0;
     unsigned long inode;
 
+    while (count < PORTS && ports[count].address)
+        count++;
     while (table && fgets(line, sizeof(line), table) && count < PORTS)
-        if (sscanf(line, "%*d: %x:%x %*x:%*x %x %*x:%*x %*x:%*x %*x %*d %*d %lu", &address, &number, &state, &inode) ==
-                4 &&
-            state == 10 && is_mine(inode) && !has_port(had, number))
-            ports[count++] = (struct port){ address ? address : htonl(INADDR_LOOPBACK), number };
+        if (sscanf(line, "%*d: %39[0-9A-F]:%x %*[0-9A-F]:%*x %x %*x:%*x %*x:%*x %*x %*d %*d %lu", address, &number,
+                   &state, &inode) == 4 &&
+            state == 10 && is_mine(inode) && !has_port(had, number)) {
+            uint32_t four = strlen(address) == 8 ? (uint32_t)strtoul(address, NULL, 16) : 0;
+
+            ports[count++] = (struct port){ four ? four : htonl(INADDR_LOOPBACK), number };
+        }
     if (table)
         fclose(table);
+}
+
+static void find_ports(struct port *ports, const struct port *had)
+{
+    add_ports(ports, had, "/proc/self/net/tcp");
+    add_ports(ports, had, "/proc/self/net/tcp6");
 }
 
 static unsigned reached; /* connections that were made */

@@ -46,7 +46,7 @@ static void run_left(void)
     EXPECT(TERN_OK, tern_region_register(TERN_WORLD, memory, sizeof(memory), &region));
     if (tern_rank() == 1)
         return; /* to tern_finalize, which rank 0 keeps waiting */
-    REQUIRE(strcmp(tern_region_path(region, 1), job_far(1) ? "ofi" : "bounce") == 0);
+    REQUIRE(job_far(1) == (strcmp(tern_region_path(region, 1), "bounce") != 0));
     while (access(left_file(), F_OK) != 0)
         usleep(10000);
     tern_ctx_set_timeout(TERN_WORLD, 0); /* no limit: it must complete by itself */

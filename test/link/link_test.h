@@ -165,7 +165,7 @@ static inline const struct tern_link_ops *link_named(const char *name)
 /* Whether the link connects machines. */
 static inline bool is_network(const struct rank *r)
 {
-    return strcmp(r->ops->name, "ofi") == 0;
+    return strcmp(r->ops->name, "ofi") == 0 || strcmp(r->ops->name, "tcp") == 0;
 }
 
 /* Whether a watch announces a message on the channel. New senders are announced with replies. */
@@ -408,6 +408,8 @@ static const struct link_case link_cases[] = {
     { .name = "shm", .chaos = "seed=7", .ranks = { 2, 3, 0 } },
     { .name = "ofi", .ranks = { 2, 3, 0 } },
     { .name = "ofi", .chaos = "seed=7", .ranks = { 2, 0 } },
+    { .name = "tcp", .ranks = { 2, 3, 0 } },
+    { .name = "tcp", .chaos = "seed=7", .ranks = { 2, 0 }, .kind = VARIANT },
     { .name = "ofi", .ranks = { 2, 0 }, .provider = "net", .kind = PROVIDER },
     { .name = "ofi", .ranks = { 2, 0 }, .provider = "sockets", .kind = PROVIDER },
     { .name = "ofi", .ranks = { 2, 0 }, .provider = "shm", .kind = VARIANT },
@@ -487,7 +489,7 @@ static inline bool is_tried(const struct link_case *c, const int *ranks)
 {
     const char *cases = getenv("LINK_CASES");
     bool        few = cases && strcmp(cases, "few") == 0, two = *ranks == 2 || c->ranks[1] == 0;
-    bool        largest = ranks[1] == 0 && strcmp(c->name, "ofi") != 0;
+    bool        largest = ranks[1] == 0 && strcmp(c->name, "ofi") != 0 && strcmp(c->name, "tcp") != 0;
 
     if (cases && !few)
         return !JOB_SANITIZED || *ranks <= 3;

@@ -93,9 +93,9 @@ static bool is_self(const struct rank *r)
 static void every_place(struct rank *r)
 {
     if (is_network(r)) {
-        sizes(r, TERN_MEM_ARENA, "ofi");
-        sizes(r, TERN_MEM_FILE, "ofi");
-        sizes(r, TERN_MEM_PRIVATE, "ofi");
+        sizes(r, TERN_MEM_ARENA, r->ops->name);
+        sizes(r, TERN_MEM_FILE, r->ops->name);
+        sizes(r, TERN_MEM_PRIVATE, r->ops->name);
         EXPECT(!r->ops->service_needed(r->link));
         return;
     }

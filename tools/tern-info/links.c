@@ -17,6 +17,9 @@ void info_links(const struct info_cma *cma)
           cma->used ? "cross-memory attach: one copy by the kernel" : "bounce buffer: two copies that overlap" },
         { "ofi", "ranks on other machines", "writes and reads of the network: see networks",
           "writes and reads of the network: see networks" },
+        { "tcp", "ranks on other machines, if libfabric has no network, or if TERN_LINKS names it",
+          "frames over TCP sockets, which the target's progress thread executes",
+          "frames over TCP sockets, which the target's progress thread executes" },
     };
 
     info_list("links", "Links");

@@ -87,20 +87,25 @@ static void meet_over_net(void)
     setenv("TERN_TEST", list, 1);
 }
 
+/* Return whether the user has chosen a network by TERN_LINKS. */
+static bool names_network(const char *links)
+{
+    return links != NULL && (strcmp(links, "ofi") == 0 || strcmp(links, "tcp") == 0);
+}
+
 void perf_use_net(const char *provider)
 {
-    setenv("TERN_LINKS", "ofi", 1);
+    if (provider != NULL || !names_network(getenv("TERN_LINKS")))
+        setenv("TERN_LINKS", "ofi", 1);
     if (provider != NULL)
         setenv("TERN_OFI_PROVIDER", provider, 1);
     meet_over_net();
 }
 
-/* Implement --net by setting Tern's own options. If the user has set TERN_LINKS=ofi, that has the same effect. */
+/* Implement --net by setting Tern's own options. If TERN_LINKS names a network only, that has the same effect. */
 static void choose_net(const struct perf_options *o, const struct perf_test *test)
 {
-    const char *links = getenv("TERN_LINKS");
-
-    if (o->net || test->net || (links != NULL && strcmp(links, "ofi") == 0))
+    if (o->net || test->net || names_network(getenv("TERN_LINKS")))
         perf_use_net(o->provider);
 }
 

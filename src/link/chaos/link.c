@@ -87,7 +87,7 @@ static tern_status chaos_open(struct wrapped *wrap, const struct tern_boot *boot
     link->news.watch = tern_chaos_watch;
     tern_chaos_stream(link, &link->open, CHAOS_OPEN, 0);
     tern_chaos_stream(link, &link->serve, CHAOS_SERVE, 0);
-    if ((st = tern_chaos_open_behind(link)) < 0) {
+    if ((st = tern_chaos_open_behind(link)) != TERN_OK) {
         tern_chaos_messages_close(link);
         free(link);
         return st;

@@ -356,38 +356,44 @@ void tern_net_receive(struct net_link *net, const void *bytes, size_t len)
     }
 }
 
-/* Receive a notification that was sent with a put, whose data are in place. The completion data carry no token that
- * shows that the sender belongs to this job; the only check is that the source has credit for the notification. */
-void tern_net_rx_put_notify(struct net_link *net, uint64_t data)
+/* Receive a notification that was sent with a put, whose data are in place. The sender must have credit for it. */
+void tern_net_rx_notified(struct net_link *net, const struct net_put_notify *written)
 {
     struct net_msg        *m = &net->msg;
-    struct net_put_notify  written;
     struct net_peer       *peer;
     struct net_rx_channel *in;
     struct net_rx_msg     *msg;
 
-    if (!tern_net_wire_unpack((uint32_t)net->ranks, data, &written)) {
-        drop_stranger(net, sizeof(data));
-        return;
-    }
-    if (!(peer = tern_net_peer(net, (int)written.from)) || !(msg = msg_new(m, 0))) {
-        no_memory(net, (int)written.from);
+    if (!(peer = tern_net_peer(net, (int)written->from)) || !(msg = msg_new(m, 0))) {
+        no_memory(net, (int)written->from);
         return;
     }
     in = &peer->in[NET_PUT_NOTIFY];
     if (in->received - in->consumed >= m->shape[NET_PUT_NOTIFY].cells) {
         msg_free(net, msg);
-        drop_stranger(net, sizeof(data));
+        drop_stranger(net, sizeof(uint64_t));
         return;
     }
     msg->ctx.peer = peer;
     msg->len = 0;
     msg->channel = NET_PUT_NOTIFY;
-    net->up->notify_head(msg->bytes + sizeof(struct net_header), tern_link_region_of(net->rank, written.region),
-                         written.tag, written.bytes);
+    net->up->notify_head(msg->bytes + sizeof(struct net_header), tern_link_region_of(net->rank, written->region),
+                         written->tag, written->bytes);
     in->received++;
     enqueue(net, msg);
     tern_net_ring(net);
+}
+
+/* The completion data carry no token that shows that the sender belongs to this job; the only check is that the source
+ * has credit for the notification. */
+void tern_net_rx_put_notify(struct net_link *net, uint64_t data)
+{
+    struct net_put_notify written;
+
+    if (tern_net_wire_unpack((uint32_t)net->ranks, data, &written))
+        tern_net_rx_notified(net, &written);
+    else
+        drop_stranger(net, sizeof(data));
 }
 
 /* ---- delivering ---- */

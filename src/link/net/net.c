@@ -95,6 +95,18 @@ tern_status tern_net_peer_gone(int rank)
     return tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank);
 }
 
+tern_status tern_net_no_address(const struct net_link *net, int rank, uint16_t other, const char *other_name)
+{
+    size_t len = 0;
+
+    if (!tern_boot_net_address(net->boot, other, rank, &len))
+        return TERN_AGAIN;
+    return tern_base_fail(TERN_ERR_LINK,
+                          "rank %d communicates through link %s and this rank through link %s, because their machines "
+                          "have different networks; set TERN_LINKS for all of them alike",
+                          rank, other_name, net->name);
+}
+
 void tern_net_break_off(struct net_link *net, struct net_peer *peer, const char *why)
 {
     if (!peer->broken) { /* written once: lanes read both without the lock */

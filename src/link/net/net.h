@@ -286,6 +286,9 @@ tern_status tern_net_open(struct net_link *net, const struct net_verbs *verbs, c
                           const struct tern_link_up *up);
 void        tern_net_close(struct net_link *net);
 tern_status tern_net_peer_gone(int rank); /* sets the error text and returns TERN_ERR_PEER */
+/* A rank has published no address for the link, yet. Returns TERN_AGAIN. TERN_ERR_LINK: it has published one for the
+ * other link, and will never publish one for this link. */
+tern_status tern_net_no_address(const struct net_link *net, int rank, uint16_t other, const char *other_name);
 
 /* net.c. tern_net_memory_make() allocates memory that is filled with 0, in whole pages, and registers it. access is
  * that of the verb reg. free does nothing if mr is filled with 0. */
@@ -363,10 +366,11 @@ tern_status tern_net_messages_open(struct net_link *net);
 bool        tern_net_msg_pending(struct tern_link *link, int peer, unsigned channel);
 
 /* msg_recv.c: the receiving side of messages. receive handles a message that the network has received; put_notify
- * handles the completion data of a put. The caller must hold the lock, except for close and drop, which run when no
- * other thread uses the link. */
+ * handles the completion data of a put, and notified the same after decoding. The caller must hold the lock, except for
+ * close and drop, which run when no other thread uses the link. */
 void    tern_net_receive(struct net_link *net, const void *bytes, size_t len);
 void    tern_net_rx_put_notify(struct net_link *net, uint64_t data);
+void    tern_net_rx_notified(struct net_link *net, const struct net_put_notify *written);
 void    tern_net_rx_close(struct net_link *net);
 void    tern_net_rx_drop(struct net_peer *peer);
 void    tern_net_rx_judge(struct net_link *net);     /* decide about the messages in msg.failed */

@@ -193,14 +193,27 @@ static void tell_chosen(const struct ofi_link *ofi)
     free(rows);
 }
 
+/* Whether the job leaves the ranks of other nodes to link tcp, because libfabric has no network for them and no option
+ * names one. */
+static bool leaves_to_tcp(const struct ofi_link *ofi, tern_status chosen)
+{
+    if (chosen == TERN_OK || ofi->net.boot->nodes == 1 || *tern_opt.links || *tern_opt.ofi_provider ||
+        *tern_opt.ofi_domain)
+        return false;
+    tern_base_log(TERN_LOG_INFO, "link ofi: %s", tern_base_detail());
+    return true;
+}
+
 tern_status tern_ofi_endpoint_open(struct ofi_link *ofi)
 {
     struct ofi_endpoint *endpoint = &ofi->endpoint;
     tern_status          st = tern_boot_fabric_choose(ofi->net.boot->nodes > 1, &endpoint->fabric);
 
+    endpoint->info = st == TERN_OK ? endpoint->fabric.info : NULL;
+    if (leaves_to_tcp(ofi, st))
+        return TERN_AGAIN;
     if (st < 0)
         return st;
-    endpoint->info = endpoint->fabric.info;
     endpoint->info->tx_attr->op_flags = 0; /* delivery completion is requested per operation */
     endpoint->info->rx_attr->op_flags = 0;
     snprintf(ofi->net.name, sizeof(ofi->net.name), "ofi, provider %s", endpoint->info->fabric_attr->prov_name);
@@ -267,7 +280,7 @@ tern_status tern_ofi_resolve(struct net_link *net, struct net_peer *peer)
     tern_status      st;
 
     if (!(address = tern_boot_net_address(ofi->net.boot, TERN_LINK_OFI, peer->rank, &len)))
-        return TERN_AGAIN;
+        return tern_net_no_address(net, peer->rank, TERN_LINK_TCP, "tcp");
     if (len <= sizeof(its))
         memcpy(&its, address, len);
     if ((st = address_check(ofi, &its, len, peer->rank)) < 0)

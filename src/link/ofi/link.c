@@ -50,7 +50,7 @@ static tern_status link_open(const struct tern_boot *boot, const struct tern_lin
         tern_ofi_limits_raise(ofi);
     for (unsigned i = 0; st == TERN_OK && i < sizeof(step) / sizeof(step[0]); i++)
         st = step[i](ofi);
-    if (st < 0) {
+    if (st != TERN_OK) {
         link_close((struct tern_link *)ofi);
         return st;
     }

@@ -97,11 +97,33 @@ static tern_status together_start(struct tern_op *op)
 
 static const struct tern_op_kind together_kind = { .start = together_start };
 
+/* A put that carries its signal to the target, behind the data. */
+struct carrying_put {
+    struct tern_op         op; /* must be first */
+    struct tern_link_after after;
+};
+_Static_assert(sizeof(struct wire_signal) <= TERN_LINK_AFTER, "a signal without data fits");
+
+static void carry_signal(struct carrying_put *put, const struct tern_op_atomic *word)
+{
+    const struct wire_signal request = { .verb = WIRE_SIGNAL,
+                                         .add = word->op == TERN_ATOMIC_ADD,
+                                         .bytes = (uint8_t)tern_op_exec_size(word->type),
+                                         .word = word->offset,
+                                         .value = word->operand };
+
+    put->after = (struct tern_link_after){ .region = word->part->region, .len = sizeof(request) };
+    memcpy(put->after.request, &request, sizeof(request));
+    put->op.link.xfer.after = &put->after;
+}
+
 tern_status tern_op_put_signal(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_op_atomic *word,
                                const tern_opts *opts, const char *call)
 {
     bool            together = is_one(xfer, word);
-    struct tern_op *op = tern_op_new(ctx, sizeof(*op), together ? &together_kind : &tern_op_contig_kind, opts, call);
+    bool            carries = !together && xfer->len > 0 && xfer->part->path->after && word->part->path->after;
+    struct tern_op *op = tern_op_new(ctx, carries ? sizeof(struct carrying_put) : sizeof(*op),
+                                     together ? &together_kind : &tern_op_contig_kind, opts, call);
 
     if (!op)
         return TERN_ERR_NOMEM;
@@ -111,7 +133,9 @@ tern_status tern_op_put_signal(struct tern_ctx *ctx, const struct tern_xfer *xfe
     if (xfer->len == 0)
         op->link.xfer.part = word->part;
     tern_op_then_signal(op, word);
-    if (together)
+    if (carries)
+        carry_signal((struct carrying_put *)op, word);
+    if (together || carries)
         op->then = NULL;
     return tern_op_go(op, opts);
 }
@@ -135,7 +159,7 @@ tern_status tern_op_signal_rpc(const struct tern_target_mem *mem, const unsigned
     struct wire_signal w;
 
     (void)response, (void)capacity, (void)response_len;
-    if (len <= sizeof(w))
+    if (len < sizeof(w))
         return TERN_ERR_LINK;
     tern_base_copy_once(&w, request, sizeof(w));
     if (!is_sound(&w, len - sizeof(w), mem))

@@ -1,0 +1,390 @@
+/* connect.c: making and closing connections.
+ *
+ * Two ranks have one connection. It is made when one of them first needs it. Both sides prove that they belong to the
+ * job (boot/handshake.h) before the connection carries frames; a process that does not is sent away. A peer is tried at
+ * one of its addresses after the other until it is reached.
+ *
+ * If both ranks connect at the same time, the connection of the lower rank is kept: it refuses that of its peer if the
+ * peer has answered its own (it has sent HELLO), and gives up its own otherwise; the higher rank gives up its own when
+ * it has confirmed that of the lower one. What is refused is tried again after a pause, if there is no connection then.
+ *
+ * A connection that breaks is not made again: messages were lost.
+ */
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "link/tcp/tcp.h"
+
+#define MS 1000000ll
+#define SILENCE_S 20      /* a connection is lost when the peer's machine does not answer for this long */
+#define FIRST_TRY_MS 2000 /* time for an address; four times as long in each pass over the addresses */
+#define PAUSE_MS 20       /* after an attempt that the peer has closed */
+#define PASSES 4          /* over the addresses of a peer that cannot be reached */
+#define STRANGERS 256u    /* connections whose peers are not known yet, beside those of the ranks */
+#define ACCEPTS 64        /* connections that one poll accepts */
+
+/* ---- sockets ---- */
+
+static void tune(int fd)
+{
+    int one = 1, seconds = SILENCE_S / 4, tries = 3, ms = SILENCE_S * 1000;
+
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof(seconds));
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof(tries));
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms));
+}
+
+static struct tcp_conn *conn_make(struct tcp_link *tcp, int fd, enum tcp_state state, uint32_t events)
+{
+    struct tcp_conn *conn = calloc(1, sizeof(*conn));
+
+    if (!conn || !tern_tcp_watch(tcp, fd, conn, events, false)) {
+        free(conn);
+        close(fd);
+        return NULL;
+    }
+    conn->fd = fd;
+    conn->state = state;
+    memcpy(conn->greet.key, tcp->key, sizeof(tcp->key));
+    tern_base_list_init(&conn->dirty);
+    tern_base_list_init(&conn->unacked);
+    tern_base_list_init(&conn->unread);
+    tern_base_list_append(&tcp->handshakes, &conn->node);
+    return conn;
+}
+
+void tern_tcp_conn_free(struct tcp_conn *conn)
+{
+    for (uint64_t i = conn->first; i < conn->last; i++)
+        free(conn->segment[i & (TCP_SEGMENTS - 1)].heap);
+    free(conn->out);
+    free(conn->in);
+    free(conn);
+}
+
+/* Close the socket. The memory is freed at the end of the poll: a later event of the poll may be of the connection. */
+static void shut(struct tcp_link *tcp, struct tcp_conn *conn)
+{
+    if (conn->state == TCP_CLOSED)
+        return;
+    tcp->ups -= conn->state == TCP_UP;
+    tcp->strangers -= conn->state == TCP_LISTENS || conn->state == TCP_WELCOMES;
+    tcp->blocked -= conn->blocked;
+    close(conn->fd);
+    conn->state = TCP_CLOSED;
+    tern_base_list_remove(&conn->dirty);
+    tern_base_list_remove(&conn->node);
+    tern_base_list_append(&tcp->closed, &conn->node);
+}
+
+/* Fail all work requests of a closed connection. */
+static void fail_all(struct tcp_link *tcp, struct tcp_conn *conn, int error)
+{
+    struct tern_list *node;
+
+    for (uint64_t i = conn->first; i < conn->last; i++) {
+        struct tcp_wr *wr = conn->segment[i & (TCP_SEGMENTS - 1)].wr;
+
+        if (!wr)
+            continue;
+        wr->unsent = false;
+        if (tern_base_list_empty(&wr->node))
+            tern_base_list_append(&conn->unacked, &wr->node);
+    }
+    if (conn->body.wr)
+        tern_base_list_append(&conn->unread, &conn->body.wr->node);
+    conn->body.wr = NULL;
+    while ((node = tern_base_list_pop(&conn->unacked)) || (node = tern_base_list_pop(&conn->unread)))
+        tern_tcp_wr_done(tcp, TERN_LIST_ITEM(node, struct tcp_wr, node), error);
+}
+
+void tern_tcp_lose(struct tcp_link *tcp, struct tcp_conn *conn, int error, const char *text)
+{
+    struct net_peer *peer = conn->peer;
+    bool             was_up = conn->state == TCP_UP;
+    char             why[sizeof(peer->why)];
+
+    shut(tcp, conn);
+    if (!was_up)
+        return;
+    snprintf(why, sizeof(why), "%s", text ? text : strerror(error));
+    tern_tcp_route(peer)->up = NULL;
+    if (error == EPROTO && !tern_boot_gone(tcp->net.boot, peer->rank))
+        tern_base_log(TERN_LOG_WARN, "link tcp: the connection to rank %d is closed: %s", peer->rank, why);
+    tern_net_break_off(&tcp->net, peer, why);
+    fail_all(tcp, conn, error);
+}
+
+/* ---- the handshake ---- */
+
+/* The connection has proved to lead to the peer: it carries frames from now on. */
+static bool is_up(struct tcp_link *tcp, struct tcp_conn *conn, struct net_peer *peer)
+{
+    conn->out = malloc(TCP_OUT);
+    conn->in = malloc(TCP_IN);
+    if (!conn->out || !conn->in || !tern_tcp_watch(tcp, conn->fd, conn, EPOLLIN, true))
+        return false;
+    tcp->strangers -= conn->state == TCP_LISTENS || conn->state == TCP_WELCOMES;
+    conn->state = TCP_UP;
+    conn->peer = peer;
+    tern_tcp_route(peer)->up = conn;
+    peer->known = true;
+    tcp->ups++;
+    tern_base_list_remove(&conn->node);
+    tern_base_list_append(&tcp->conns, &conn->node);
+    tern_base_log(TERN_LOG_DEBUG, "link tcp: connected to rank %d", peer->rank);
+    return true;
+}
+
+/* Return the route of a peer, which has no addresses at first; NULL: there is no memory. */
+static struct tcp_route *route_of(struct net_peer *peer)
+{
+    if (!peer->addr)
+        peer->addr = (uintptr_t)calloc(1, sizeof(struct tcp_route));
+    return tern_tcp_route(peer);
+}
+
+/* Give up the attempt to connect to a peer, because its own connection is kept, or because the attempt has failed. */
+static void drop_attempt(struct tcp_link *tcp, struct tcp_route *route)
+{
+    if (route->attempt)
+        shut(tcp, route->attempt);
+    route->attempt = NULL;
+}
+
+/* Decide about the connection of a peer that has confirmed it. Returns false if it is refused. */
+static bool adopt(struct tcp_link *tcp, struct tcp_conn *conn)
+{
+    struct net_peer  *peer = tern_net_peer(&tcp->net, (int)conn->greet.node);
+    struct tcp_route *route = peer ? route_of(peer) : NULL;
+
+    if (!route || route->up || peer->broken ||
+        (route->attempt && peer->rank > tcp->net.rank && route->attempt->state != TCP_CONNECTS))
+        return false;
+    if (!tern_boot_handshake_send(&conn->greet, TERN_HANDSHAKE_IS_ACCEPTED, conn->fd) || !is_up(tcp, conn, peer))
+        return false;
+    drop_attempt(tcp, route);
+    return true;
+}
+
+static bool welcome(const struct tcp_link *tcp, struct tcp_conn *conn)
+{
+    if (conn->greet.node >= (uint32_t)tcp->net.ranks || conn->greet.node == (uint32_t)tcp->net.rank ||
+        tern_base_random(conn->greet.hub_random, TERN_HANDSHAKE_RANDOM) != TERN_OK)
+        return false;
+    conn->state = TCP_WELCOMES;
+    return tern_boot_handshake_send(&conn->greet, TERN_HANDSHAKE_IS_WELCOME, conn->fd);
+}
+
+/* Handle an event of a connection that this rank has accepted. */
+static void shake_accepted(struct tcp_link *tcp, struct tcp_conn *conn)
+{
+    bool                       hello = conn->state == TCP_LISTENS;
+    enum tern_handshake_result result = tern_boot_handshake_receive(
+        &conn->greet, hello ? TERN_HANDSHAKE_IS_HELLO : TERN_HANDSHAKE_IS_CONFIRM, conn->fd);
+
+    if (result == TERN_HANDSHAKE_PENDING ||
+        (result == TERN_HANDSHAKE_VALID && (hello ? welcome(tcp, conn) : adopt(tcp, conn))))
+        return;
+    if (result == TERN_HANDSHAKE_INVALID && !tcp->warned) {
+        tern_base_log(TERN_LOG_WARN, "a stranger connected to a port of this job, and was sent away");
+        tcp->warned = true;
+    }
+    shut(tcp, conn);
+}
+
+/* Continue with another address, or with the same one after a pause. */
+static void attempt_failed(struct tcp_link *tcp, struct tcp_route *route, int error, bool again)
+{
+    drop_attempt(tcp, route);
+    route->error = error;
+    route->until = tern_base_now() + PAUSE_MS * MS;
+    if (again)
+        return;
+    if (++route->at == route->names) {
+        route->at = 0;
+        route->pass++;
+    }
+}
+
+/* The kernel has connected, or could not: send HELLO. */
+static void greet(struct tcp_link *tcp, struct tcp_conn *conn)
+{
+    struct tcp_route *route = tern_tcp_route(conn->peer);
+    int               error = 0;
+    socklen_t         len = sizeof(error);
+
+    if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 || error != 0) {
+        attempt_failed(tcp, route, error, false);
+        return;
+    }
+    conn->state = TCP_GREETS;
+    if (!tern_tcp_watch(tcp, conn->fd, conn, EPOLLIN, true) ||
+        !tern_boot_handshake_send(&conn->greet, TERN_HANDSHAKE_IS_HELLO, conn->fd))
+        attempt_failed(tcp, route, ECONNRESET, true);
+}
+
+/* Handle an event of a connection that this rank has begun. */
+static void shake_begun(struct tcp_link *tcp, struct tcp_conn *conn)
+{
+    struct tcp_route *route = tern_tcp_route(conn->peer);
+    bool              hello = conn->state == TCP_GREETS;
+
+    switch (tern_boot_handshake_receive(&conn->greet, hello ? TERN_HANDSHAKE_IS_WELCOME : TERN_HANDSHAKE_IS_ACCEPTED,
+                                        conn->fd)) {
+    case TERN_HANDSHAKE_PENDING: break;
+    case TERN_HANDSHAKE_INVALID: attempt_failed(tcp, route, EPROTO, false); break;
+    case TERN_HANDSHAKE_CLOSED: attempt_failed(tcp, route, ECONNRESET, true); break;
+    case TERN_HANDSHAKE_VALID:
+        if (!hello) {
+            route->attempt = NULL;
+            if (!is_up(tcp, conn, conn->peer))
+                shut(tcp, conn);
+            break;
+        }
+        conn->state = TCP_CONFIRMS;
+        route->until = NET_NEVER; /* the peer has authenticated; keepalive detects its death */
+        if (!tern_boot_handshake_send(&conn->greet, TERN_HANDSHAKE_IS_CONFIRM, conn->fd))
+            attempt_failed(tcp, route, ECONNRESET, true);
+    }
+}
+
+void tern_tcp_shake(struct tcp_link *tcp, struct tcp_conn *conn)
+{
+    if (conn->state == TCP_LISTENS || conn->state == TCP_WELCOMES)
+        shake_accepted(tcp, conn);
+    else if (conn->state == TCP_CONNECTS)
+        greet(tcp, conn);
+    else
+        shake_begun(tcp, conn);
+}
+
+/* ---- accepting ---- */
+
+/* Close the oldest accepted connection whose peer has not sent HELLO, or the oldest one. */
+static void evict(struct tcp_link *tcp)
+{
+    struct tcp_conn *oldest = NULL;
+
+    TERN_LIST_EACH(struct tcp_conn, conn, &tcp->handshakes, node)
+        if ((conn->state == TCP_LISTENS && (!oldest || oldest->state != TCP_LISTENS)) ||
+            (conn->state == TCP_WELCOMES && !oldest))
+            oldest = conn;
+    if (oldest)
+        shut(tcp, oldest);
+}
+
+void tern_tcp_accept(struct tcp_link *tcp)
+{
+    for (int i = 0; i < ACCEPTS; i++) {
+        struct sockaddr_storage here;
+        socklen_t               len = sizeof(here);
+        struct tcp_conn        *conn;
+        int                     fd = accept4(tcp->port, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+            evict(tcp);
+        if (fd < 0)
+            return;
+        tune(fd);
+        if (getsockname(fd, (struct sockaddr *)(void *)&here, &len) != 0 ||
+            !(conn = conn_make(tcp, fd, TCP_LISTENS, EPOLLIN)))
+            continue;
+        tcp->strangers++;
+        if (tcp->strangers > STRANGERS + (unsigned)tcp->net.ranks)
+            evict(tcp);
+        if (conn->state == TCP_LISTENS && tern_boot_handshake_place(&conn->greet, (struct sockaddr *)(void *)&here))
+            shake_accepted(tcp, conn);
+        else
+            shut(tcp, conn);
+    }
+}
+
+/* ---- connecting ---- */
+
+/* Begin a connection to the address whose turn it is. */
+static void attempt(struct tcp_link *tcp, struct net_peer *peer, struct tcp_route *route)
+{
+    struct sockaddr_storage *name = &route->name[route->at];
+    socklen_t len = name->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    int       fd = socket(name->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0) {
+        attempt_failed(tcp, route, errno, false);
+        return;
+    }
+    tune(fd);
+    if (connect(fd, (struct sockaddr *)(void *)name, len) != 0 && errno != EINPROGRESS) {
+        int error = errno;
+
+        close(fd);
+        attempt_failed(tcp, route, error, false);
+        return;
+    }
+    route->until =
+        route->names == 1 && route->pass > 0 ? NET_NEVER : tern_base_now() + (FIRST_TRY_MS * MS << 2 * route->pass);
+    if (!(route->attempt = conn_make(tcp, fd, TCP_CONNECTS, EPOLLOUT)) ||
+        !tern_boot_handshake_place(&route->attempt->greet, (struct sockaddr *)(void *)name) ||
+        tern_base_random(route->attempt->greet.node_random, TERN_HANDSHAKE_RANDOM) != TERN_OK) {
+        attempt_failed(tcp, route, ENOMEM, false);
+        return;
+    }
+    route->attempt->peer = peer;
+    route->attempt->greet.node = (uint32_t)tcp->net.rank;
+}
+
+static tern_status unreachable(const struct net_peer *peer, const struct tcp_route *route)
+{
+    return tern_base_fail(TERN_ERR_LINK, "rank %d cannot be reached over TCP: %s%s", peer->rank, strerror(route->error),
+                          route->error == EMFILE ? "; see 'ulimit -n'" : "");
+}
+
+tern_status tern_tcp_resolve(struct net_link *net, struct net_peer *peer)
+{
+    struct tcp_link  *tcp = tern_tcp(net);
+    struct tcp_route *route = route_of(peer);
+    int64_t           now;
+    tern_status       st;
+
+    if (!route)
+        return tern_base_fail(TERN_ERR_NOMEM, "link tcp: no memory for rank %d", peer->rank);
+    if (route->names == 0 && (st = tern_tcp_addresses(tcp, peer, route)) != TERN_OK)
+        return st;
+    now = tern_base_now();
+    if (now < route->until)
+        return TERN_AGAIN;
+    if (route->attempt)
+        attempt_failed(tcp, route, ETIMEDOUT, false);
+    else if (route->pass < PASSES)
+        attempt(tcp, peer, route);
+    return route->pass < PASSES ? TERN_AGAIN : unreachable(peer, route);
+}
+
+void tern_tcp_connections_close(struct tcp_link *tcp)
+{
+    struct tern_list *lists[] = { &tcp->conns, &tcp->handshakes }, *node;
+
+    for (int i = 0; i < 2; i++)
+        TERN_LIST_EACH(struct tcp_conn, conn, lists[i], node)
+            shut(tcp, conn);
+    while ((node = tern_base_list_pop(&tcp->closed)))
+        tern_tcp_conn_free(TERN_LIST_ITEM(node, struct tcp_conn, node));
+    for (int rank = 0; tcp->net.peer && rank < tcp->net.ranks; rank++) {
+        struct net_peer *peer = atomic_load(&tcp->net.peer[rank]);
+
+        if (peer)
+            free(tern_tcp_route(peer));
+    }
+    if (tcp->port >= 0)
+        close(tcp->port);
+    tcp->port = -1;
+}

@@ -1,0 +1,81 @@
+/* wire.c: encoding and decoding of the heads of frames. See wire.h. */
+#include "link/tcp/wire.h"
+
+#include <string.h>
+
+static bool has_place(uint32_t kind)
+{
+    return kind == TCP_WRITE || kind == TCP_WRITE_NOTIFY || kind == TCP_WRITE_RPC || kind == TCP_READ;
+}
+
+/* Return the number of bytes behind the place. */
+static size_t size_of_rest(uint32_t kind)
+{
+    return kind == TCP_WRITE_NOTIFY ? sizeof(struct tcp_notice) : kind == TCP_WRITE_RPC ? sizeof(struct tcp_after) : 0;
+}
+
+static size_t size_of(uint32_t kind)
+{
+    return sizeof(struct tcp_head) + (has_place(kind) ? sizeof(struct tcp_place) : 0) + size_of_rest(kind);
+}
+
+/* Whether the length and the number in a head are possible for its kind. */
+static bool is_sound(const struct tcp_head *head)
+{
+    switch (head->kind) {
+    case TCP_MESSAGE:
+        return head->len >= sizeof(struct net_header) && head->len <= TCP_WIRE_MESSAGE && head->number == 0;
+    case TCP_WRITE:
+    case TCP_WRITE_NOTIFY:
+    case TCP_WRITE_RPC: return head->len > 0 && head->len <= TCP_WIRE_DATA;
+    case TCP_READ:
+    case TCP_DATA: return head->len > 0 && head->len <= TCP_WIRE_DATA && head->number == 0;
+    case TCP_REFUSED_READ: return head->len == 0 && head->number == 0;
+    case TCP_ACK:
+    case TCP_REFUSED_WRITE: return head->len == 0;
+    default: return false;
+    }
+}
+
+/* Read what follows the place. Returns false if it is invalid. */
+static bool read_rest(const unsigned char *at, struct tcp_decoded *out)
+{
+    if (out->head.kind == TCP_WRITE_NOTIFY) {
+        memcpy(&out->notice, at, sizeof(out->notice));
+        return out->notice.zero == 0 && out->notice.region != 0 && out->notice.bytes >= out->head.len;
+    }
+    if (out->head.kind == TCP_WRITE_RPC) {
+        memcpy(&out->after, at, sizeof(out->after));
+        return out->after.zero == 0 && out->after.len > 0 && out->after.len <= TERN_LINK_AFTER;
+    }
+    return true;
+}
+
+enum tcp_decode_result tern_tcp_wire_decode(const void *bytes, size_t len, struct tcp_decoded *out)
+{
+    const unsigned char *at = bytes;
+
+    if (len < sizeof(out->head))
+        return TCP_INCOMPLETE;
+    memcpy(&out->head, at, sizeof(out->head));
+    if (!is_sound(&out->head))
+        return TCP_INVALID;
+    out->bytes = size_of(out->head.kind);
+    out->data = out->head.kind == TCP_READ ? 0 : out->head.len;
+    if (len < out->bytes)
+        return TCP_INCOMPLETE;
+    if (has_place(out->head.kind))
+        memcpy(&out->place, at + sizeof(out->head), sizeof(out->place));
+    return read_rest(at + sizeof(out->head) + sizeof(out->place), out) ? TCP_DECODED : TCP_INVALID;
+}
+
+size_t tern_tcp_wire_encode(unsigned char *bytes, const struct tcp_head *head, const struct tcp_place *place,
+                            const void *notice_or_after)
+{
+    memcpy(bytes, head, sizeof(*head));
+    if (has_place(head->kind))
+        memcpy(bytes + sizeof(*head), place, sizeof(*place));
+    if (size_of_rest(head->kind) > 0)
+        memcpy(bytes + sizeof(*head) + sizeof(*place), notice_or_after, size_of_rest(head->kind));
+    return size_of(head->kind);
+}

@@ -1,0 +1,94 @@
+/* wire.h: the format of the frames that the link tcp sends over a connection, and their decoder. Received bytes are
+ * untrusted: tern_tcp_wire_decode() checks a head without any other state, and receive.c then checks it against what is
+ * known of the connection.
+ *
+ * A connection carries a sequence of frames in each direction. They are executed in their order:
+ *
+ *   MESSAGE       a message of link/net, len bytes
+ *   WRITE         len bytes, to be written to memory of the receiver
+ *   WRITE_NOTIFY  the same; then the receiver is notified
+ *   WRITE_RPC     the same; then the receiver serves a small RPC
+ *   READ          asks for len bytes of the receiver's memory
+ *   DATA          the len bytes that the oldest unanswered READ asked for
+ *   REFUSED_READ  the receiver of the oldest unanswered READ refused it
+ *   ACK           all WRITEs up to the given number are executed, or refused
+ *   REFUSED_WRITE a WRITE was refused
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "link/net/wire.h"
+
+#define TCP_WIRE_LAYOUT 1u /* must change with every change below */
+
+enum tcp_kind {
+    TCP_MESSAGE = 1,
+    TCP_WRITE,
+    TCP_WRITE_NOTIFY,
+    TCP_READ,
+    TCP_DATA,
+    TCP_REFUSED_READ,
+    TCP_ACK,
+    TCP_REFUSED_WRITE,
+    TCP_WRITE_RPC,
+    TCP_KINDS
+};
+
+/* The start of every frame. Little-endian, like every machine that Tern supports. */
+struct tcp_head {
+    uint32_t kind; /* enum tcp_kind */
+    uint32_t len;
+    /* ACK: number of WRITEs, counted from the start of the connection. WRITE, WRITE_NOTIFY and WRITE_RPC: chosen by the
+     * sender, and returned in REFUSED_WRITE. */
+    uint64_t number;
+};
+_Static_assert(sizeof(struct tcp_head) == 16, "a head has no padding");
+
+/* Follows the head of READ and of all WRITEs: the memory of the receiver. */
+struct tcp_place {
+    uint64_t key, offset;
+};
+_Static_assert(sizeof(struct tcp_place) == 16, "a place has no padding");
+
+/* Follows the place of WRITE_NOTIFY. */
+struct tcp_notice {
+    uint32_t tag, zero;
+    uint64_t region; /* the owner's number of the region */
+    uint64_t bytes;  /* of the whole put */
+};
+_Static_assert(sizeof(struct tcp_notice) == 24, "a notice has no padding");
+
+/* Follows the place of WRITE_RPC. */
+struct tcp_after {
+    uint64_t      region; /* target region of the request, by its owner's name */
+    uint32_t      len, zero;
+    unsigned char request[TERN_LINK_AFTER];
+};
+_Static_assert(sizeof(struct tcp_after) == 16 + TERN_LINK_AFTER, "it has no padding");
+
+#define TCP_WIRE_LONGEST (sizeof(struct tcp_head) + sizeof(struct tcp_place) + sizeof(struct tcp_after))
+#define TCP_WIRE_MESSAGE (NET_WIRE_HEAD + NET_WIRE_INLINE_MAX) /* the longest message of link/net */
+#define TCP_WIRE_DATA (1u << 30)                               /* the most bytes of a WRITE or READ */
+
+/* A decoded head. */
+struct tcp_decoded {
+    struct tcp_head   head;
+    struct tcp_place  place;
+    struct tcp_notice notice;
+    struct tcp_after  after;
+    size_t            bytes; /* of the head and what belongs to it; the data follow */
+    size_t            data;  /* bytes of data that follow */
+};
+
+enum tcp_decode_result { TCP_DECODED, TCP_INCOMPLETE, TCP_INVALID };
+
+/* Decode the head of a frame from the first len bytes of what was received. */
+enum tcp_decode_result tern_tcp_wire_decode(const void *bytes, size_t len, struct tcp_decoded *out);
+
+/* Write the head of a frame, with place, and notice or after, as its kind needs them. bytes has space for
+ * TCP_WIRE_LONGEST. Returns the number of bytes. */
+size_t tern_tcp_wire_encode(unsigned char *bytes, const struct tcp_head *head, const struct tcp_place *place,
+                            const void *notice_or_after);
