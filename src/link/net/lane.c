@@ -187,7 +187,7 @@ static bool is_disconnected(int error)
 
 static const char *why(const struct net_link *net, const struct tern_link_op *op)
 {
-    if (op->net.error == EADDRNOTAVAIL && op->net.peer->broken)
+    if ((op->net.error == EADDRNOTAVAIL || op->net.error == EPROTO) && op->net.peer->broken)
         return op->net.peer->why; /* written once */
     return op->net.error == EREMOTEIO ? "the target refused it" : net->verbs->why(net, op->net.error);
 }

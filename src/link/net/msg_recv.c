@@ -19,6 +19,7 @@
 #define SMALL 256u /* largest data size of records that are kept for reuse */
 #define SPARES 64
 #define BATCH 16
+#define LOST_NS 5000000000ll /* a peer whose connection is lost, and of whose end nothing is known then, is an error */
 
 /* Record a fatal error of the link. Only the first one is recorded, and the next delivery returns it. Incrementing
  * the count of the queue makes a thread deliver. The caller must hold the lock. */
@@ -180,11 +181,44 @@ static void enqueue_in_order(struct net_link *net, struct net_rx_channel *in)
 
 /* ---- fetching remote data ---- */
 
+/* A rank that is leaving closes its connections when all others are leaving, too. */
+static bool is_leaving(const struct net_link *net, int rank)
+{
+    const struct tern_slot *slot = &net->boot->segment->slot[rank];
+
+    return tern_boot_gone(net->boot, rank) ||
+           atomic_load_explicit(&slot->life, memory_order_relaxed) >= TERN_LIFE_LEAVING; /* orders nothing */
+}
+
+/* Report an error for a peer that is still alive some time after its connection was lost. */
+static void judge_lost(struct net_link *net, int64_t now)
+{
+    TERN_LIST_EACH(struct net_peer, peer, &net->msg.lost, lost) {
+        bool leaving = is_leaving(net, peer->rank);
+
+        if (!leaving && now < peer->judge_at)
+            continue;
+        tern_base_list_remove(&peer->lost);
+        if (!leaving)
+            fail(net, TERN_ERR_LINK, "link %s: the connection to rank %d broke: %s", net->name, peer->rank, peer->why);
+    }
+}
+
+void tern_net_rx_lost(struct net_link *net, struct net_peer *peer)
+{
+    if (!tern_base_list_empty(&peer->lost))
+        return;
+    peer->judge_at = tern_base_now() + LOST_NS;
+    tern_base_list_append(&net->msg.lost, &peer->lost);
+    tern_net_ring(net); /* a sleeping thread must recompute its timeout */
+}
+
 /* Forget failed reads from senders that are gone, and report an error for a sender that is still alive at judge_at. */
 void tern_net_rx_judge(struct net_link *net)
 {
     int64_t now = tern_base_now();
 
+    judge_lost(net, now);
     TERN_LIST_EACH(struct net_rx_msg, msg, &net->msg.failed, ctx.node) {
         int rank = msg->ctx.peer->rank;
 
@@ -199,10 +233,14 @@ void tern_net_rx_judge(struct net_link *net)
 
 int64_t tern_net_rx_due(const struct net_link *net)
 {
-    const struct tern_list *failed = &net->msg.failed;
+    const struct tern_list *failed = &net->msg.failed, *lost = &net->msg.lost;
+    int64_t                 due = NET_NEVER;
 
-    return tern_base_list_empty(failed) ? NET_NEVER
-                                        : TERN_LIST_ITEM(failed->next, struct net_rx_msg, ctx.node)->judge_at;
+    if (!tern_base_list_empty(failed))
+        due = TERN_LIST_ITEM(failed->next, struct net_rx_msg, ctx.node)->judge_at;
+    if (!tern_base_list_empty(lost) && TERN_LIST_ITEM(lost->next, struct net_peer, lost)->judge_at < due)
+        due = TERN_LIST_ITEM(lost->next, struct net_peer, lost)->judge_at;
+    return due;
 }
 
 /* A read has ended. If it has failed, the sender may have died a moment ago, which the launcher reports within
@@ -306,11 +344,12 @@ static void take_rpc(struct net_link *net, struct net_peer *peer, const struct n
         damage(net, peer->rank, "an RPC is longer than an RPC buffer, or there are more RPCs than it has buffers");
 }
 
-static void drop_stranger(struct net_link *net, size_t len)
+static bool drop_stranger(struct net_link *net, size_t len)
 {
     if (net->msg.strangers++ == 0)
         tern_base_log(TERN_LOG_WARN, "a message of %zu bytes that is not of this job was dropped, and others will be",
                       len);
+    return false;
 }
 
 /* Returns true if the message carries the token of its sender. The token of a rank that is not a peer yet is computed
@@ -326,18 +365,17 @@ static bool is_of_this_job(const struct net_link *net, const struct net_decoded 
            (peer ? peer->token_in : tern_net_wire_token(net->boot->segment->job, decoded->from, (uint32_t)net->rank));
 }
 
-void tern_net_receive(struct net_link *net, const void *bytes, size_t len)
+bool tern_net_receive(struct net_link *net, const struct net_peer *sender, const void *bytes, size_t len)
 {
     struct net_decoded decoded;
     struct net_peer   *peer;
 
-    if (!tern_net_wire_decode(bytes, len, &decoded) || !is_of_this_job(net, &decoded)) {
-        drop_stranger(net, len);
-        return;
-    }
+    if (!tern_net_wire_decode(bytes, len, &decoded) || !is_of_this_job(net, &decoded) ||
+        (sender && decoded.from != (uint32_t)sender->rank))
+        return drop_stranger(net, len);
     if (!(peer = tern_net_peer(net, (int)decoded.from))) {
         no_memory(net, (int)decoded.from);
-        return;
+        return true;
     }
     switch (decoded.kind) {
     case NET_CREDIT_REQUEST: take_credit_request(net, peer, decoded.header.seq); break;
@@ -354,10 +392,11 @@ void tern_net_receive(struct net_link *net, const void *bytes, size_t len)
         take_message(net, peer, &decoded, bytes);
         take_short_ack(net, peer, tern_net_wire_partner(decoded.channel), decoded.header.ack);
     }
+    return true;
 }
 
 /* Receive a notification that was sent with a put, whose data are in place. The sender must have credit for it. */
-void tern_net_rx_notified(struct net_link *net, const struct net_put_notify *written)
+bool tern_net_rx_notified(struct net_link *net, const struct net_put_notify *written)
 {
     struct net_msg        *m = &net->msg;
     struct net_peer       *peer;
@@ -366,13 +405,12 @@ void tern_net_rx_notified(struct net_link *net, const struct net_put_notify *wri
 
     if (!(peer = tern_net_peer(net, (int)written->from)) || !(msg = msg_new(m, 0))) {
         no_memory(net, (int)written->from);
-        return;
+        return true;
     }
     in = &peer->in[NET_PUT_NOTIFY];
     if (in->received - in->consumed >= m->shape[NET_PUT_NOTIFY].cells) {
         msg_free(net, msg);
-        drop_stranger(net, sizeof(uint64_t));
-        return;
+        return drop_stranger(net, sizeof(uint64_t));
     }
     msg->ctx.peer = peer;
     msg->len = 0;
@@ -382,6 +420,7 @@ void tern_net_rx_notified(struct net_link *net, const struct net_put_notify *wri
     in->received++;
     enqueue(net, msg);
     tern_net_ring(net);
+    return true;
 }
 
 /* The completion data carry no token that shows that the sender belongs to this job; the only check is that the source

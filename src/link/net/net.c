@@ -39,6 +39,7 @@ tern_status tern_net_open(struct net_link *net, const struct net_verbs *verbs, c
     tern_base_list_init(&net->lanes);
     tern_base_list_init(&net->exposed);
     tern_base_list_init(&net->msg.failed);
+    tern_base_list_init(&net->msg.lost);
     tern_base_list_init(&net->msg.spare);
     for (unsigned c = 0; c < TERN_CHANNELS; c++)
         tern_base_list_init(&net->msg.queue[c].msgs);
@@ -82,6 +83,7 @@ struct net_peer *tern_net_peer_make(struct net_link *net, int rank)
     tern_net_ctx_init(&peer->tx, peer, tern_net_tx_post, tern_net_tx_ended);
     for (unsigned c = 0; c < NET_COUNTED; c++)
         tern_base_list_init(&peer->in[c].early);
+    tern_base_list_init(&peer->lost);
     peer->rank = rank;
     peer->token_out = tern_net_wire_token(net->boot->segment->job, (uint32_t)net->rank, (uint32_t)rank);
     peer->token_in = tern_net_wire_token(net->boot->segment->job, (uint32_t)rank, (uint32_t)net->rank);

@@ -144,6 +144,8 @@ struct net_peer {
     char                  why[80]; /* why the connection broke */
     uint64_t              addr;    /* for the network */
     uint64_t              token_out, token_in;
+    struct tern_list      lost;             /* on msg.lost */
+    int64_t               judge_at;         /* when a lost connection becomes an error of the link */
     unsigned              wrs;              /* for the network: work requests that are allocated for this peer */
     unsigned              rpc_bufs[2];      /* RPC buffers that hold RPCs to this peer: [small] */
     unsigned              rpc_calls;        /* calls from this peer that are not answered */
@@ -187,6 +189,7 @@ struct net_msg {
     struct tern_list       spare; /* free small messages */
     unsigned               spares;
     struct tern_list       failed; /* messages whose read failed, until it is known whether the sender is dead */
+    struct tern_list       lost;   /* peers whose connection is lost, until it is known whether they are dead */
     tern_status            damage; /* the first fatal error, which the next delivery returns */
     char                   why[160];
     uint64_t               strangers; /* number of messages dropped because they are not of this job */
@@ -366,14 +369,17 @@ tern_status tern_net_messages_open(struct net_link *net);
 bool        tern_net_msg_pending(struct tern_link *link, int peer, unsigned channel);
 
 /* msg_recv.c: the receiving side of messages. receive handles a message that the network has received; put_notify
- * handles the completion data of a put, and notified the same after decoding. The caller must hold the lock, except for
+ * handles the completion data of a put, and notified the same after decoding; receive and notified return false if they
+ * have dropped it, because it is not of this job, or its sender has no credit. lost: messages of the peer are lost,
+ * which becomes an error of the link if the peer is alive some seconds later. The caller must hold the lock, except for
  * close and drop, which run when no other thread uses the link. */
-void    tern_net_receive(struct net_link *net, const void *bytes, size_t len);
+bool    tern_net_receive(struct net_link *net, const struct net_peer *sender, const void *bytes, size_t len);
 void    tern_net_rx_put_notify(struct net_link *net, uint64_t data);
-void    tern_net_rx_notified(struct net_link *net, const struct net_put_notify *written);
+bool    tern_net_rx_notified(struct net_link *net, const struct net_put_notify *written);
+void    tern_net_rx_lost(struct net_link *net, struct net_peer *peer);
 void    tern_net_rx_close(struct net_link *net);
 void    tern_net_rx_drop(struct net_peer *peer);
-void    tern_net_rx_judge(struct net_link *net);     /* decide about the messages in msg.failed */
+void    tern_net_rx_judge(struct net_link *net);     /* decide about msg.failed and msg.lost */
 int64_t tern_net_rx_due(const struct net_link *net); /* when to call judge; NET_NEVER: no need */
 /* Record a failure of the network that affects all peers. The next delivery of messages returns it. Only the first
  * failure is recorded. */

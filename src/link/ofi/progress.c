@@ -96,7 +96,7 @@ static void rx_message(struct ofi_link *ofi, struct ofi_rx *rx, const struct fi_
 {
     size_t offset = (size_t)((unsigned char *)entry->buf - rx_memory(ofi, rx));
 
-    tern_net_receive(&ofi->net, entry->buf, entry->len);
+    tern_net_receive(&ofi->net, NULL, entry->buf, entry->len);
     tern_ofi_rx_add(&rx->extent, &ofi->rx_offsets, offset, entry->len);
 }
 

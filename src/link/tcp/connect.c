@@ -26,7 +26,7 @@
 #define FIRST_TRY_MS 2000 /* time for an address; four times as long in each pass over the addresses */
 #define PAUSE_MS 20       /* after an attempt that the peer has closed */
 #define PASSES 4          /* over the addresses of a peer that cannot be reached */
-#define STRANGERS 256u    /* connections whose peers are not known yet, beside those of the ranks */
+#define STRANGERS 64u     /* connections whose peers are not known yet, beside those of the ranks */
 #define ACCEPTS 64        /* connections that one poll accepts */
 
 /* ---- sockets ---- */
@@ -78,7 +78,7 @@ static void shut(struct tcp_link *tcp, struct tcp_conn *conn)
         return;
     tcp->ups -= conn->state == TCP_UP;
     tcp->strangers -= conn->state == TCP_LISTENS || conn->state == TCP_WELCOMES;
-    tcp->blocked -= conn->blocked;
+    epoll_ctl(tcp->epoll, EPOLL_CTL_DEL, conn->fd, NULL); /* a child of the program may have the socket open, too */
     close(conn->fd);
     conn->state = TCP_CLOSED;
     tern_base_list_remove(&conn->dirty);
@@ -118,9 +118,8 @@ void tern_tcp_lose(struct tcp_link *tcp, struct tcp_conn *conn, int error, const
         return;
     snprintf(why, sizeof(why), "%s", text ? text : strerror(error));
     tern_tcp_route(peer)->up = NULL;
-    if (error == EPROTO && !tern_boot_gone(tcp->net.boot, peer->rank))
-        tern_base_log(TERN_LOG_WARN, "link tcp: the connection to rank %d is closed: %s", peer->rank, why);
     tern_net_break_off(&tcp->net, peer, why);
+    tern_net_rx_lost(&tcp->net, peer);
     fail_all(tcp, conn, error);
 }
 
@@ -270,8 +269,9 @@ void tern_tcp_shake(struct tcp_link *tcp, struct tcp_conn *conn)
 
 /* ---- accepting ---- */
 
-/* Close the oldest accepted connection whose peer has not sent HELLO, or the oldest one. */
-static void evict(struct tcp_link *tcp)
+/* Close the oldest accepted connection whose peer has not sent HELLO, or the oldest one. Returns false if there is
+ * none. */
+static bool evict(struct tcp_link *tcp)
 {
     struct tcp_conn *oldest = NULL;
 
@@ -281,6 +281,31 @@ static void evict(struct tcp_link *tcp)
             oldest = conn;
     if (oldest)
         shut(tcp, oldest);
+    return oldest != NULL;
+}
+
+/* While a resource for connections is missing, the port is not polled, which would return at once, but tried. */
+static void set_deaf(struct tcp_link *tcp, bool deaf)
+{
+    if (tcp->deaf == deaf)
+        return;
+    tcp->deaf = deaf;
+    tern_tcp_watch(tcp, tcp->port, &tcp->port, deaf ? 0 : EPOLLIN, true);
+    if (deaf)
+        tern_base_log(TERN_LOG_WARN,
+                      "link tcp: a connection of another rank waits until this process can open more files: %s; see "
+                      "'ulimit -n'",
+                      strerror(errno));
+}
+
+/* Accept a connection. Returns its socket; -1: there is none, or a resource is missing. */
+static int accept_one(struct tcp_link *tcp)
+{
+    int  fd = accept4(tcp->port, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    bool lacking = fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM);
+
+    set_deaf(tcp, lacking && !evict(tcp));
+    return fd;
 }
 
 void tern_tcp_accept(struct tcp_link *tcp)
@@ -289,10 +314,8 @@ void tern_tcp_accept(struct tcp_link *tcp)
         struct sockaddr_storage here;
         socklen_t               len = sizeof(here);
         struct tcp_conn        *conn;
-        int                     fd = accept4(tcp->port, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int                     fd = accept_one(tcp);
 
-        if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
-            evict(tcp);
         if (fd < 0)
             return;
         tune(fd);

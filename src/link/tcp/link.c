@@ -100,7 +100,7 @@ static bool link_reaches(const struct tern_link *link, int peer)
 {
     const struct net_link *net = (const struct net_link *)link;
 
-    return peer >= 0 && peer < net->ranks; /* the link self serves the rank itself */
+    return peer >= 0 && peer < net->ranks && peer != net->rank; /* the link self serves the rank itself */
 }
 
 static const struct tern_msg_ops tcp_msg = {

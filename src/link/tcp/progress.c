@@ -106,6 +106,8 @@ unsigned tern_tcp_drain(struct net_link *net)
     if (tcp->draining)
         return 0;
     tcp->draining = true;
+    if (TERN_UNLIKELY(tcp->deaf))
+        tern_tcp_accept(tcp);
     few = few && tern_base_list_empty(&tcp->handshakes) && ++tcp->polls % ASK != 0;
     count = few ? read_all(tcp) : read_ready(tcp);
     if (!tern_base_list_empty(&tcp->sent))
@@ -116,7 +118,7 @@ unsigned tern_tcp_drain(struct net_link *net)
         tern_tcp_tell_sent(tcp);
     tcp->draining = false;
     flush_dirty(tcp);
-    if (TERN_UNLIKELY(!tern_base_list_empty(&net->msg.failed)))
+    if (TERN_UNLIKELY(!tern_base_list_empty(&net->msg.failed) || !tern_base_list_empty(&net->msg.lost)))
         tern_net_rx_judge(net);
     while ((node = tern_base_list_pop(&tcp->closed)))
         tern_tcp_conn_free(TERN_LIST_ITEM(node, struct tcp_conn, node));
@@ -190,7 +192,7 @@ static int64_t progress_poll(struct tern_helper_poller *poller, bool again)
     if (tern_tcp_drain(&tcp->net) > 0) {
         thread->worked = tern_base_now();
         ns = 0;
-    } else if (!tern_base_list_empty(&tcp->net.retry)) {
+    } else if (!tern_base_list_empty(&tcp->net.retry) || tcp->deaf) {
         ns = RETRY_NS;
     }
     pthread_mutex_unlock(&tcp->net.lock);
@@ -263,6 +265,7 @@ void tern_tcp_progress_thread_stop(struct tcp_link *tcp)
         close(tcp->progress_thread.wake);
     if (tcp->epoll >= 0)
         close(tcp->epoll);
+    tcp->epoll = -1;
 }
 
 /* Whatever a poll executes for a peer rings the bell, so a thread may sleep until then. */
@@ -278,7 +281,7 @@ int64_t tern_tcp_may_sleep(struct tern_link *link, bool memory)
     tern_boot_bell_ring(&thread->bell, &thread->naps);
     pthread_mutex_lock(&tcp->net.lock);
     due = tern_net_due(&tcp->net);
-    if (due > RETRY_NS && !tern_base_list_empty(&tcp->net.retry))
+    if (due > RETRY_NS && (!tern_base_list_empty(&tcp->net.retry) || tcp->deaf))
         due = RETRY_NS; /* no event may tell when the next attempt to connect is due */
     pthread_mutex_unlock(&tcp->net.lock);
     return due;

@@ -7,6 +7,7 @@
  * A frame that no rank of this job sends in this state of the connection closes the connection, with a text that names
  * the sender. A WRITE or READ that does not fit the memory of this rank is refused, and its data are dropped.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -22,8 +23,13 @@
 
 /* ---- frames ---- */
 
+/* The peer has sent what no rank of this job sends. That is an error of the link, as it is of a message. */
 static bool damaged(struct tcp_link *tcp, struct tcp_conn *conn, const char *text)
 {
+    char what[64];
+
+    snprintf(what, sizeof(what), "the connection to rank %d is closed", conn->peer->rank);
+    tern_net_rx_fail(&tcp->net, what, text);
     tern_tcp_lose(tcp, conn, EPROTO, text);
     return false;
 }
@@ -81,10 +87,13 @@ static void end_write(struct tcp_link *tcp, struct tcp_conn *conn)
     } else if (body->frame.head.kind == TCP_WRITE_NOTIFY) {
         const struct tcp_notice *notice = &body->frame.notice;
 
-        tern_net_rx_notified(&tcp->net, &(struct net_put_notify){ .from = (uint32_t)conn->peer->rank,
-                                                                  .tag = notice->tag,
-                                                                  .region = notice->region,
-                                                                  .bytes = notice->bytes });
+        if (!tern_net_rx_notified(&tcp->net, &(struct net_put_notify){ .from = (uint32_t)conn->peer->rank,
+                                                                       .tag = notice->tag,
+                                                                       .region = notice->region,
+                                                                       .bytes = notice->bytes })) {
+            damaged(tcp, conn, "it sent more notifications than its queue holds");
+            return;
+        }
     } else {
         tern_boot_written(&tcp->net.boot->segment->slot[tcp->net.rank]); /* a thread may wait for the value */
     }
@@ -240,7 +249,8 @@ static unsigned handle(struct tcp_link *tcp, struct tcp_conn *conn)
         if (frame->head.kind == TCP_MESSAGE) {
             conn->in_from += frame->data;
             conn->bulk = false;
-            tern_net_receive(&tcp->net, at + frame->bytes, frame->data);
+            if (!tern_net_receive(&tcp->net, conn->peer, at + frame->bytes, frame->data))
+                damaged(tcp, conn, "it sent a message that is not its own");
             tern_net_ring(&tcp->net); /* also for credits, for which a thread may wait until all is flushed */
         } else if (frame->data == 0) {
             execute(tcp, conn, frame);
@@ -301,7 +311,7 @@ static bool read_some(struct tcp_link *tcp, struct tcp_conn *conn, unsigned *cou
     ssize_t got = data ? read_data(conn) : recv(conn->fd, conn->in + conn->in_to, most, MSG_DONTWAIT);
 
     if (got == 0) {
-        tern_tcp_lose(tcp, conn, ECONNRESET, "the peer has closed it");
+        tern_tcp_lose(tcp, conn, conn->mute ? conn->mute : ECONNRESET, conn->mute ? NULL : "the peer has closed it");
         return false;
     }
     if (got < 0) {

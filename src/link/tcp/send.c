@@ -68,15 +68,18 @@ int tern_tcp_queue(struct tcp_conn *conn, const void *head, size_t head_len, con
 }
 
 /* Queue an ACK, unless the peer knows how many of its WRITEs are executed. If a short rest of the next WRITE is about
- * to arrive, one ACK serves for both. */
+ * to arrive, one ACK serves for both. The queue has one ACK at most, so that ACKs leave space for other answers. */
 static void queue_ack(struct tcp_conn *conn)
 {
     struct tcp_head head = { .kind = TCP_ACK, .number = conn->writes_done };
     bool            soon = conn->body.left > 0 && conn->body.left <= SOON && !conn->body.wr;
 
-    if (conn->writes_told != conn->writes_done && (!soon || conn->writes_done - conn->writes_told >= MANY) &&
-        tern_tcp_queue(conn, &head, sizeof(head), NULL, 0, true) == 0)
-        conn->writes_told = conn->writes_done;
+    if (conn->writes_told == conn->writes_done || conn->ack_end > conn->out_head ||
+        (soon && conn->writes_done - conn->writes_told < MANY) ||
+        tern_tcp_queue(conn, &head, sizeof(head), NULL, 0, true) != 0)
+        return;
+    conn->writes_told = conn->writes_done;
+    conn->ack_end = conn->out_tail;
 }
 
 /* The first len bytes of the queue are sent. */
@@ -108,7 +111,6 @@ static void set_blocked(struct tcp_link *tcp, struct tcp_conn *conn, bool blocke
     if (conn->blocked == blocked)
         return;
     conn->blocked = blocked;
-    tcp->blocked += blocked ? 1u : -1u;
     tern_tcp_watch(tcp, conn->fd, conn, EPOLLIN | (blocked ? (uint32_t)EPOLLOUT : 0u), true);
 }
 
@@ -131,31 +133,32 @@ static ssize_t send_some(struct tcp_conn *conn)
 
 void tern_tcp_flush(struct tcp_link *tcp, struct tcp_conn *conn)
 {
-    ssize_t sent = 0;
+    ssize_t sent;
     size_t  total = 0;
 
     if (conn->flushing || conn->mute || conn->state != TCP_UP)
         return;
     conn->flushing = true;
     tern_base_list_remove(&conn->dirty);
-    queue_ack(conn);
-    while (conn->state == TCP_UP && conn->first < conn->last && sent >= 0 && total < BUDGET)
-        if ((sent = send_some(conn)) > 0) {
+    do {
+        queue_ack(conn);
+        sent = conn->first < conn->last ? send_some(conn) : 0;
+        if (sent > 0)
             consume(tcp, conn, (size_t)sent);
-            total += (size_t)sent;
-        }
+        total += sent > 0 ? (size_t)sent : 0;
+    } while (sent > 0 && conn->state == TCP_UP && total < BUDGET);
     conn->flushing = false;
     tcp->bytes_sent += total;
     if (conn->state != TCP_UP)
         return; /* what a segment of the queue belonged to has closed the connection */
     if (conn->out_head == conn->out_tail)
-        conn->out_head = conn->out_tail = 0; /* stay in the memory that is in the cache */
+        conn->out_head = conn->out_tail = conn->ack_end = 0; /* stay in the memory that is in the cache */
     if (sent >= 0 || errno == EAGAIN || errno == EINTR)
         set_blocked(tcp, conn, conn->first < conn->last);
     else if (errno == EFAULT)
         tern_tcp_lose(tcp, conn, EIO, "memory that is being sent was unmapped");
     else
-        conn->mute = true;
+        conn->mute = errno;
 }
 
 static void push_later(struct tcp_link *tcp, struct tcp_conn *conn)

@@ -84,12 +84,13 @@ struct tcp_conn {
     int                   fd;
     enum tcp_state        state;
     bool                  blocked, flushing; /* the kernel accepts no more bytes now; tern_tcp_flush() is running */
-    bool                  mute; /* sending has failed: receiving finds the end, after what the peer sent before it */
+    int                   mute; /* error of sending: receiving finds the end, after what the peer sent before it */
     bool                  bulk; /* the previous frame had much data: read no more than a head in advance */
     struct tern_handshake greet;
 
     unsigned char     *out; /* ring of copies */
     uint64_t           out_head, out_tail;
+    uint64_t           ack_end; /* the end of the last ACK in the ring */
     struct tcp_segment segment[TCP_SEGMENTS];
     uint64_t           first, last; /* segments from first up to, not including, last */
     size_t             queued;      /* bytes of all segments */
@@ -137,10 +138,11 @@ struct tcp_link {
     uint8_t                    key[TERN_SIPHASH_KEY];
     int                        port, epoll;
     struct tern_list           conns, handshakes, closed, dirty;
-    unsigned                   ups, strangers, blocked;
+    unsigned                   ups, strangers;
     uint32_t                   polls;
     uint64_t                   bytes_sent;
     bool                       draining, warned;
+    bool                       deaf; /* the port is not polled, because a connection could not be accepted */
     struct tern_list           sent; /* tcp_wr of messages that were sent, whose owners are not told yet */
     struct tcp_wr            **wr;   /* all work requests, by index */
     unsigned                   wrs, wrs_taken, window, share;

@@ -71,7 +71,7 @@ _Static_assert(sizeof(struct tcp_after) == 16 + TERN_LINK_AFTER, "it has no padd
 
 #define TCP_WIRE_LONGEST (sizeof(struct tcp_head) + sizeof(struct tcp_place) + sizeof(struct tcp_after))
 #define TCP_WIRE_MESSAGE (NET_WIRE_HEAD + NET_WIRE_INLINE_MAX) /* the longest message of link/net */
-#define TCP_WIRE_DATA (1u << 30)                               /* the most bytes of a WRITE or READ */
+#define TCP_WIRE_DATA (64u << 20)                              /* the most bytes of a WRITE or READ */
 
 /* A decoded head. */
 struct tcp_decoded {
