@@ -18,8 +18,9 @@ enum { CALL, TYPE, OP, LENGTH, TEAM, ROOT, FORM, PLACE, FLAGS, WAY, FACTORS };
     X(reduce_scatter)                                                                                               \
     X(gather)                                                                                                       \
     X(scatter)                                                                                                      \
-    X(allgather) X(alltoall) X(scan) X(exscan) X(reduce_scatterv) X(gatherv) X(scatterv) X(allgatherv) X(alltoallv) \
-        X(alltoalls) X(barrier)
+    X(allgather)                                                                                                    \
+    X(alltoall) X(scan) X(exscan) X(reduce_scatterv) X(gatherv) X(scatterv) X(allgatherv) X(alltoallv) X(alltoalls) \
+        X(barrier)
 #define AS_ENUM(name) CALL_##name,
 #define AS_NAME(name) #name,
 enum call { CALLS(AS_ENUM) CALL_COUNT };

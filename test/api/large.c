@@ -70,6 +70,7 @@ int main(void)
     OK(tern_allgather(TERN_WORLD, &room, sizeof(room), rooms));
     if (JOB_SANITIZED || rooms[0] < (unsigned)tern_size() * SIZE + 2 * GIB) {
         OK(tern_finalize());
+        free(buffer);
         return JOB_SKIP;
     }
     OK(tern_region_create(TERN_WORLD, SIZE, NULL, &region));

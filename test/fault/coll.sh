@@ -5,6 +5,7 @@
 #
 # timeout: 200
 # labels: slow
+# long: FAULT_LINK=tcp
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_hosts.sh"
 AGENT=$(readlink -f "$(dirname "$0")/../agent")
@@ -15,8 +16,8 @@ run() { # WAY RANKS HOW
     local way=$1 ranks=$2 how=$3 us=$((2000 + RANDOM))
     case $way in
     node) CMD=("$RUN" -n "$ranks") ;;
-    ofi) CMD=("$RUN" -n "$ranks" -x TERN_LINKS=ofi) ;;
-    hosts) CMD=("$RUN" --hosts "a:$(((ranks + 1) / 2)),b:$((ranks / 2))" --agent "$AGENT") ;;
+    ofi) CMD=("$RUN" -n "$ranks" -x TERN_LINKS="${FAULT_LINK:-ofi}") ;;
+    hosts) CMD=("$RUN" --hosts "a:$(((ranks + 1) / 2)),b:$((ranks / 2))" --agent "$AGENT" ${FAULT_LINK:+-x TERN_LINKS=shm,$FAULT_LINK}) ;;
     esac
     job "${CMD[@]}" --on-failure return "$PROG/coll_job" "$how" "$us"
     check "$way: $how, rank 1 of $ranks dies ($us us): the others go on" \

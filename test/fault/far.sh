@@ -6,6 +6,7 @@
 #
 # timeout: 300
 # labels: slow
+# long: FAULT_LINK=tcp
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_hosts.sh"
 . "$(dirname "$0")/lib_far.sh"
@@ -16,8 +17,8 @@ LIMIT=60
 # over WAY RANKS ARGUMENTS...: run a job in the given way; over_start: in the background.
 command_of() {
     case $1 in
-    ofi) CMD=("$RUN" -n "$2" -x TERN_LINKS=ofi) ;;
-    hosts) CMD=("$RUN" --hosts "a:$((($2 + 1) / 2)),b:$(($2 / 2))" --agent "$AGENT") ;;
+    ofi) CMD=("$RUN" -n "$2" -x TERN_LINKS="${FAULT_LINK:-ofi}") ;;
+    hosts) CMD=("$RUN" --hosts "a:$((($2 + 1) / 2)),b:$(($2 / 2))" --agent "$AGENT" ${FAULT_LINK:+-x TERN_LINKS=shm,$FAULT_LINK}) ;;
     esac
 }
 over() { command_of "$1" "$2" && job "${CMD[@]}" "${@:3}"; }
@@ -95,12 +96,12 @@ done
 
 # ---- chaos.sh ----
 for k in $(seq 1 5 31); do
-    ternrun -n 3 -x TERN_LINKS=ofi --on-failure return --chaos seed="$k",kill=$((k % 3))@"$k" "$PROG/chaos_job" 5
+    ternrun -n 3 -x TERN_LINKS="${FAULT_LINK:-ofi}" --on-failure return --chaos seed="$k",kill=$((k % 3))@"$k" "$PROG/chaos_job" 5
     check "chaos over the network, killed at operation $k: the others go on" \
         all_of 'status_is 137' 'survived 2' 'err_lacks chaos_job.c:'
 done
 for how in strict fence; do
-    ternrun -n 2 -x TERN_LINKS=ofi --chaos seed=7 "$BIN/race" $how
+    ternrun -n 2 -x TERN_LINKS="${FAULT_LINK:-ofi}" --chaos seed=7 "$BIN/race" $how
     check "the race does not show over the network with $how" all_of 'status_is 0' 'out_has "in 0 of"'
 done
 check_clean "at the end"

@@ -49,4 +49,5 @@ if "$BIN/tern-info" | grep -q '^ *ofi '; then
     done
     idle "two hosts, where ranks may die" --hosts a:2,b:2 --agent "$AGENT" --on-failure return
 fi
+idle "TCP sockets" -n 4 -x TERN_LINKS=tcp
 finish

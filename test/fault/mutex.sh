@@ -3,6 +3,8 @@
 #
 # Promise 4: no rank waits for the dead rank for ever. mutex_job.c has the checks; this script checks that every
 # survivor passed them and left in order, and that nothing is left.
+#
+# long: FAULT_LINK=tcp
 . "$(dirname "$0")/lib.sh"
 LIMIT=60
 
@@ -18,6 +20,6 @@ run() { # RANKS HOW OPTIONS-OF-TERNRUN...
 for how in holder waiter chosen home adding target; do run 4 $how; done
 run 8 waiter
 if "$BIN/tern-info" | grep -q '^ *ofi '; then
-    for how in holder waiter chosen home target; do run 3 $how -x TERN_LINKS=ofi; done
+    for how in holder waiter chosen home target; do run 3 $how -x TERN_LINKS="${FAULT_LINK:-ofi}"; done
 fi
 finish

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 LIMIT=30
 
-for way in TERN_LINKS=shm TERN_CMA=off TERN_LINKS=ofi; do
+for way in TERN_LINKS=shm TERN_CMA=off TERN_LINKS=ofi TERN_LINKS=tcp; do
     for how in relaxed strict registered; do
         ternrun -n 3 -x $way --on-failure return "$PROG/shared_job" $how
         check "killed while threads wait, $how, $way: all are told, and go on" \

@@ -9,7 +9,7 @@
 LIMIT=30
 SMALL="-x TERN_MSG_EAGER=8K -x TERN_MSG_FIRST=4K -x TERN_MSG_CHUNKED=64K -x TERN_MSG_CHUNK=4K -x TERN_MSG_WINDOW=2"
 
-for way in TERN_LINKS=shm TERN_CMA=off TERN_LINKS=ofi; do
+for way in TERN_LINKS=shm TERN_CMA=off TERN_LINKS=ofi TERN_LINKS=tcp; do
     for how in sent expected stopped target pulled pulling; do
         thread=on
         case $how in pull*) thread=off ;; esac # it would fetch the rest
