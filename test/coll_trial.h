@@ -10,17 +10,17 @@
 
 enum { CALL, TYPE, OP, LENGTH, TEAM, ROOT, FORM, PLACE, FLAGS, WAY, FACTORS };
 
-#define CALLS(X)                                                                                                    \
-    X(sync)                                                                                                         \
-    X(broadcast)                                                                                                    \
-    X(reduce)                                                                                                       \
-    X(allreduce)                                                                                                    \
-    X(reduce_scatter)                                                                                               \
-    X(gather)                                                                                                       \
-    X(scatter)                                                                                                      \
-    X(allgather)                                                                                                    \
-    X(alltoall) X(scan) X(exscan) X(reduce_scatterv) X(gatherv) X(scatterv) X(allgatherv) X(alltoallv) X(alltoalls) \
-        X(barrier)
+#define CALLS(X)      \
+    X(sync)           \
+    X(broadcast)      \
+    X(reduce)         \
+    X(allreduce)      \
+    X(reduce_scatter) \
+    X(gather)         \
+    X(scatter)        \
+    X(allgather)      \
+    X(alltoall)       \
+    X(scan) X(exscan) X(reduce_scatterv) X(gatherv) X(scatterv) X(allgatherv) X(alltoallv) X(alltoalls) X(barrier)
 #define AS_ENUM(name) CALL_##name,
 #define AS_NAME(name) #name,
 enum call { CALLS(AS_ENUM) CALL_COUNT };

@@ -27,7 +27,7 @@ struct scene {
     int                   next;   /* the rank that is played next */
 };
 
-static unsigned notified;
+static unsigned notified; /* notifications with a put that have arrived */
 
 static inline void count_head(unsigned char *head, uint64_t region, uint32_t tag, uint64_t bytes)
 {

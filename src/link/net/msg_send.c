@@ -324,7 +324,7 @@ static __attribute__((noinline, cold)) tern_status ring_full(struct net_link *ne
     pthread_mutex_lock(&net->lock);
     request_credit(net, peer, channel);
     net->verbs->drain(net);
-    broken = peer->broken;
+    broken = peer->broken && tern_base_list_empty(&peer->lost); /* on the list: the peer may be dying */
     pthread_mutex_unlock(&net->lock);
     if (!broken)
         return TERN_AGAIN;
