@@ -5,7 +5,7 @@
  */
 #include "notify_test.h"
 
-enum { ELEMENTS = 5, GAP = 64, BYTES = 1024, TURNS = 300 };
+enum { ELEMENTS = 5, GAP = 64, BYTES = 1024, TURNS = 300, SWAPS = 1000 };
 
 static MPI_Win        win;
 static unsigned char *memory;
@@ -214,6 +214,30 @@ static void test_lock(void)
     MPI(MPI_Barrier(comm));
 }
 
+/* Compare-and-swaps count, and swaps take what has been counted: nothing is lost. */
+static void test_swaps(void)
+{
+    const long zero = 0;
+    long       seen = 0, next, value, taken = 0, all;
+
+    notify_case = "swaps";
+    memset(memory, 0, BYTES);
+    MPI(MPI_Barrier(comm));
+    for (int i = 0; i < SWAPS; i++) {
+        for (;; seen = value) {
+            next = seen + 1;
+            MPI(MPIX_Compare_and_swap_notify(&next, &seen, &value, MPI_LONG, 0, 16, win, 1));
+            if (value == seen)
+                break;
+        }
+        MPI(MPIX_Fetch_and_op_notify(&zero, &value, MPI_LONG, 0, 16, MPI_REPLACE, win, 1));
+        taken += value;
+        seen = 0;
+    }
+    MPI(MPI_Allreduce(&taken, &all, 1, MPI_LONG, MPI_SUM, comm));
+    CHECK(all == (long)notify_size * SWAPS);
+}
+
 /* Sums, whether Tern or MPI computes them: none is lost, and a fetched value is never half of one. */
 static void test_sums(void)
 {
@@ -279,6 +303,7 @@ int main(int argc, char **argv)
     MPI(MPI_Win_set_errhandler(win, MPI_ERRORS_ARE_FATAL));
     test_shapes();
     test_lock();
+    test_swaps();
     test_sums();
     notify_case = "end";
     MPI(MPIX_Win_free(&win));
