@@ -81,7 +81,8 @@ tern_status tern_api_am_flags(uint32_t flags, const char *what)
 }
 
 /* Read a message of the program, and check it. */
-static inline tern_status check_message(const tern_am **message, tern_am *copy, int peer, const char *what)
+static inline __attribute__((always_inline)) tern_status check_message(const tern_am **message, tern_am *copy, int peer,
+                                                                       const char *what)
 {
     const tern_am *m = *message;
     tern_status    st;
@@ -105,6 +106,12 @@ tern_status tern_api_am_no_peer(const tern_ctx *ctx, int rank, const char *what)
                                                                                  : tern_api_no_rank(ctx, rank, what);
 }
 
+/* Whether a message may fit into one cache line. */
+static inline bool is_small(const tern_am *message)
+{
+    return message->kind != TERN_AM_LONG && message->len <= TERN_LINK_HEAD && !message->local;
+}
+
 static tern_status request_shared(tern_ctx *ctx, int rank, const tern_am *message, const char *what);
 
 static inline __attribute__((always_inline)) tern_status request(tern_ctx *ctx, int rank, const tern_am *message,
@@ -116,6 +123,8 @@ static inline __attribute__((always_inline)) tern_status request(tern_ctx *ctx, 
 
     if (st < 0 || (st = check_message(&message, &copy, peer, what)) < 0)
         return st == TERN_API_IS_SHARED ? request_shared(ctx, rank, message, what) : st;
+    if (is_small(message) && TERN_LIKELY((st = tern_op_am_request_small(ctx, peer, message)) != TERN_AGAIN))
+        return st;
     return tern_op_am_send(ctx, peer, message, what);
 }
 
@@ -198,18 +207,20 @@ tern_status tern_am_short(tern_ctx *ctx, int rank, unsigned handler, const uint3
 
     if (TERN_UNLIKELY(st < 0 || (st = tern_api_am_handler(handler, args, nargs, "tern_am_short")) < 0))
         return st == TERN_API_IS_SHARED ? short_shared(ctx, rank, handler, args, nargs) : st;
-    st = tern_op_am_send_short(ctx, peer, tern_op_am_with_team(ctx, handler), args, nargs);
+
+    const tern_am message = {
+        .kind = TERN_AM_SHORT, .handler = (uint16_t)handler, .nargs = (uint16_t)nargs, .args = args
+    };
+
+    st = tern_op_am_request_small(ctx, peer, &message);
     return TERN_LIKELY(st != TERN_AGAIN) ? st : short_slowly(ctx, peer, handler, args, nargs);
 }
 
-tern_status tern_am_medium(tern_ctx *ctx, int rank, unsigned handler, const uint32_t *args, unsigned nargs,
-                           const void *payload, size_t len)
+/* The general path, used if the payload does not fit into a cell or an argument is wrong. */
+static __attribute__((noinline)) tern_status medium_slowly(tern_ctx *ctx, int rank, unsigned handler,
+                                                           const uint32_t *args, unsigned nargs, const void *payload,
+                                                           size_t len)
 {
-    TERN_API_USE use = tern_api_use(ctx, "tern_am_medium");
-
-    if (use.status < 0)
-        return use.status;
-
     const tern_am message = { .size = sizeof(message),
                               .kind = TERN_AM_MEDIUM,
                               .handler = (uint16_t)(handler & 0xffff),
@@ -221,6 +232,30 @@ tern_status tern_am_medium(tern_ctx *ctx, int rank, unsigned handler, const uint
     if (handler > UINT16_MAX || nargs > UINT16_MAX)
         return tern_api_am_handler(handler, args, nargs, "tern_am_medium");
     return request(ctx, rank, &message, "tern_am_medium");
+}
+
+tern_status tern_am_medium(tern_ctx *ctx, int rank, unsigned handler, const uint32_t *args, unsigned nargs,
+                           const void *payload, size_t len)
+{
+    TERN_API_USE use = tern_api_use(ctx, "tern_am_medium");
+
+    if (use.status < 0)
+        return use.status;
+
+    const tern_am message = { .kind = TERN_AM_MEDIUM,
+                              .handler = (uint16_t)handler,
+                              .nargs = (uint16_t)nargs,
+                              .args = args,
+                              .payload = payload,
+                              .len = len };
+    int           peer = -1;
+    tern_status   st;
+
+    if (TERN_UNLIKELY(len > TERN_LINK_HEAD || nargs > WIRE_ARGS || (nargs > 0 && !args) || (len > 0 && !payload) ||
+                      !tern_op_am_known(handler) || tern_api_am_peer(ctx, rank, "tern_am_medium", &peer) < 0))
+        return medium_slowly(ctx, rank, handler, args, nargs, payload, len);
+    st = tern_op_am_request_small(ctx, peer, &message);
+    return TERN_LIKELY(st != TERN_AGAIN) ? st : medium_slowly(ctx, rank, handler, args, nargs, payload, len);
 }
 
 tern_status tern_api_am_bad_token(const char *what)
@@ -258,10 +293,8 @@ tern_status tern_am_reply(tern_am_token *token, const tern_am *message)
         return reply_other(token, message);
     if ((st = check_message(&message, &copy, token->from, "tern_am_reply")) < 0)
         return st;
-    st = message->kind == TERN_AM_SHORT && !message->local
-             ? tern_op_am_send_short(NULL, token->from, tern_op_am_with_team(NULL, message->handler), message->args,
-                                     message->nargs)
-             : TERN_AGAIN;
+    st = is_small(message) ? tern_op_am_reply_small(token->from, message, message->handler | (unsigned)token->team)
+                           : TERN_AGAIN;
     if (TERN_UNLIKELY(st == TERN_AGAIN))
         st = tern_op_am_send(NULL, token->from, message, "tern_am_reply");
     token->replied = st == TERN_OK;

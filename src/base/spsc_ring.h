@@ -208,6 +208,25 @@ static inline __attribute__((always_inline)) void tern_base_ring_copy_words(unsi
         *to = *from;
 }
 
+/* Return the cell of the next message, which the caller knows to be free (tern_base_ring_has_cell). The caller writes a
+ * message without data into its head and calls tern_base_ring_push_written(). */
+static inline struct tern_ring_cell *tern_base_ring_next_cell(const struct tern_ring_producer *p)
+{
+    return tern_base_ring_cell(p->ring, p->next, p->shape);
+}
+
+/* Publish the message that was written into the next cell. The producer's own record is updated afterwards, because a
+ * store before the publishing one delays the message. */
+static inline void tern_base_ring_push_written(struct tern_ring_producer *p, struct tern_ring_cell *cell)
+{
+    uint64_t next = p->next;
+    uint64_t mark = tern_base_ring_mark_without_data(tern_base_ring_lap(next, p->shape));
+
+    /* release: the message before its mark. Pairs with the acquire in tern_base_ring_peek(). */
+    atomic_store_explicit(&cell->mark_len, mark, memory_order_release);
+    p->next = next + 1;
+}
+
 /* Reserve a cell, write a message of one 64-bit word and count 32-bit words into it, and publish it. Returns false if
  * there is no free cell. pairs tells that the caller wrote rest in units of 64 bits. A load must not be wider than the
  * store that wrote its data, because store forwarding fails then. */

@@ -319,6 +319,7 @@ static void leave(void)
     free((void *)tern_job.lost);
     free((void *)tern_job.gone);
     free(tern_job.peer_link);
+    free((void *)tern_job.pair);
     tern_core_node_map_close(&tern_job.nodes);
     tern_boot_leave(&tern_job.boot);
 }
@@ -354,7 +355,8 @@ tern_status tern_core_job_open(const struct tern_link_up *up)
     tern_job.lost = calloc(ranks, sizeof(*tern_job.lost));
     tern_job.gone = calloc(ranks, sizeof(*tern_job.gone));
     tern_job.peer_link = calloc(ranks, sizeof(*tern_job.peer_link));
-    if (!tern_job.lost || !tern_job.gone || !tern_job.peer_link)
+    tern_job.pair = calloc(ranks, sizeof(*tern_job.pair));
+    if (!tern_job.lost || !tern_job.gone || !tern_job.peer_link || !tern_job.pair)
         st = tern_base_fail(TERN_ERR_NOMEM, "tern_init: no memory for tables of %zu ranks", ranks);
     else
         st = tern_core_node_map_open(&tern_job.nodes, tern_job.boot.segment, (int)ranks, tern_job.boot.nodes);

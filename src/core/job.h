@@ -19,19 +19,21 @@ struct tern_region;
 enum tern_phase { TERN_PHASE_BEFORE, TERN_PHASE_RUNNING, TERN_PHASE_AFTER, TERN_PHASE_CHILD };
 
 struct tern_job {
-    _Atomic int                 phase; /* enum tern_phase */
-    struct tern_boot            boot;
-    struct tern_node_map        nodes;               /* which ranks each node has */
-    const struct tern_link_up  *up;                  /* the functions that the links call */
-    const struct tern_link_ops *ops[TERN_LINKS_MAX]; /* the open links, best first */
-    struct tern_link           *link[TERN_LINKS_MAX];
-    unsigned                    links;     /* number of open links */
-    uint8_t                    *peer_link; /* [ranks] index of the link that serves the rank */
-    int64_t                     turns;     /* ranks that take turns on a core: tern_boot_turns() */
-    int64_t                     spin_ns;   /* spin time and number of yields of a wait: see core/wait.c */
-    int                         yields;
-    struct tern_team            world, node, self;
-    struct tern_ctx            *handler_ctx; /* for the operations that replies need; used by the delivering thread */
+    _Atomic int                       phase; /* enum tern_phase */
+    struct tern_boot                  boot;
+    struct tern_node_map              nodes;               /* which ranks each node has */
+    const struct tern_link_up        *up;                  /* the functions that the links call */
+    const struct tern_link_ops       *ops[TERN_LINKS_MAX]; /* the open links, best first */
+    struct tern_link                 *link[TERN_LINKS_MAX];
+    unsigned                          links;     /* number of open links */
+    uint8_t                          *peer_link; /* [ranks] index of the link that serves the rank */
+    /* [ranks] injection handles, which op/am looks up; NULL: none */
+    struct tern_inject_pair *_Atomic *pair;
+    int64_t                           turns;   /* ranks that take turns on a core: tern_boot_turns() */
+    int64_t                           spin_ns; /* spin time and number of yields of a wait: see core/wait.c */
+    int                               yields;
+    struct tern_team                  world, node, self;
+    struct tern_ctx *handler_ctx; /* for the operations that replies need; used by the delivering thread */
 
     pthread_mutex_t  lock; /* guards the fields that follow */
     _Atomic bool    *lost; /* [ranks] known to be dead; read without the lock */

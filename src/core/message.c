@@ -48,6 +48,10 @@ static struct table unused_table; /* of the channels of the helper thread, until
 static uint32_t     notify_calls; /* number of polls; any thread */
 
 struct tern_link_watch *_Atomic tern_core_message_notify_last;
+struct tern_link_watch *_Atomic tern_core_message_last;
+
+#define FIRST_TURNS 4  /* successive polls that check the queue that had messages last before all others */
+static uint32_t turns; /* number of them; any thread */
 
 /* Changes when refused notifications may be accepted: space was freed, or a request was posted. Never 0. */
 static _Atomic uint32_t chances = 1;
@@ -147,6 +151,7 @@ static void forget(struct table *table, const struct tern_link *link)
 void tern_core_message_unwatch(const struct tern_link *link)
 {
     atomic_store(&tern_core_message_notify_last, NULL);
+    atomic_store(&tern_core_message_last, NULL);
     forget(&other_table, link);
     forget(&unused_table, link);
     forget(&notify_table, link);
@@ -395,6 +400,7 @@ void tern_core_message_disable(void)
 {
     atomic_store_explicit(&notify_table.count, 0, memory_order_relaxed); /* relaxed: the child has one thread */
     atomic_store_explicit(&other_table.count, 0, memory_order_relaxed);
+    atomic_store_explicit(&tern_core_message_last, NULL, memory_order_relaxed);
     tern_core_message_polls_links = false;
 }
 
@@ -511,9 +517,9 @@ static inline __attribute__((always_inline)) void poll_table(struct table *table
 
         if (TERN_UNLIKELY(tern_link_watch_ready(w)) && channels & BIT(w->channel)) {
             __atomic_store_n(&table->last, i, __ATOMIC_RELAXED);
-            if (table == &notify_table)
-                /* release: the watch, for other threads. Pairs with tern_core_message_poll_notify_last(). */
-                atomic_store_explicit(&tern_core_message_notify_last, w, memory_order_release);
+            /* release: the watch. Pairs with tern_core_message_poll_notify_last() and tern_core_message_poll(). */
+            atomic_store_explicit(table == &notify_table ? &tern_core_message_notify_last : &tern_core_message_last, w,
+                                  memory_order_release);
             by_handler ? deliver(w) : tern_core_message_deliver_notify(w);
             if (!may_be_refused(w))
                 return;
@@ -536,8 +542,17 @@ static __attribute__((noinline)) void poll_notify_sometimes(void)
         tern_core_message_poll_notify();
 }
 
-void tern_core_message_poll(void)
+void tern_core_message_poll_last(struct tern_link_watch *w)
 {
+    uint32_t turn = __atomic_load_n(&turns, __ATOMIC_RELAXED);
+
+    __atomic_store_n(&turns, turn + 1, __ATOMIC_RELAXED); /* a lost increment does no harm */
+    turn < FIRST_TURNS && !may_be_refused(w) ? tern_core_message_deliver_notify(w) : tern_core_message_poll_all();
+}
+
+void tern_core_message_poll_all(void)
+{
+    __atomic_store_n(&turns, 0, __ATOMIC_RELAXED);
     if (TERN_UNLIKELY(tern_core_message_polls_links))
         poll_links();
     if (TERN_UNLIKELY(atomic_load_explicit(&notify_table.count, memory_order_relaxed) > 0))

@@ -18,9 +18,27 @@ extern bool tern_core_message_polls_links;
 /* Remove the link's watches. The link is about to be closed, and no thread uses it any more. */
 void tern_core_message_unwatch(const struct tern_link *link);
 
+/* The queue, other than one of notifications, that had messages last; NULL: none. */
+extern struct tern_link_watch *_Atomic tern_core_message_last;
+
+/* The out-of-line parts of tern_core_message_poll. The first one delivers the messages of the queue that had some last,
+ * if other queues have had their turn. */
+void tern_core_message_poll_last(struct tern_link_watch *watch);
+void tern_core_message_poll_all(void);
+
 /* Deliver the messages that have arrived. Does nothing inside a handler. Returns at once if another thread of the
- * process is delivering; that thread rings this rank's bell when it has finished. */
-void tern_core_message_poll(void);
+ * process is delivering; that thread rings this rank's bell when it has finished. The next message is expected in the
+ * queue that had one last, so that this queue is checked first. */
+static inline void tern_core_message_poll(void)
+{
+    /* acquire: the contents of the watch. Pairs with poll_table() in message.c. */
+    struct tern_link_watch *w = atomic_load_explicit(&tern_core_message_last, memory_order_acquire);
+
+    if (w && tern_link_watch_ready(w))
+        tern_core_message_poll_last(w);
+    else
+        tern_core_message_poll_all();
+}
 
 /* Deliver the notifications of one queue. Does not poll links that have msg_poll. */
 void tern_core_message_poll_notify(void);

@@ -116,6 +116,12 @@ struct tern_inject_tagged {
     struct tern_slot             *slot; /* the rank's slot, whose bell the sender rings */
 };
 
+/* Injection handle: short requests and replies to a rank are sent through it without a call to the link. */
+struct tern_inject_pair {
+    struct tern_ring_mp_producer producer[TERN_CHANNELS_PAIR]; /* by channel */
+    struct tern_slot            *slot;                         /* the rank's slot, whose bell the sender rings */
+};
+
 #define TERN_LINK_SPLITS 32 /* at most the number of bits in a word */
 
 /* The messages of a link. Any thread may call these functions.
@@ -155,6 +161,8 @@ struct tern_inject_ops {
     bool (*notify_flushed)(struct tern_link *link, bool help);
     /* Return the injection handle of tagged messages to a peer, which remains valid until the link is closed. */
     tern_status (*tagged)(struct tern_link *link, int peer, struct tern_inject_tagged *out);
+    /* Return the injection handle of requests and replies to a peer, which remains valid until the link is closed. */
+    tern_status (*pair)(struct tern_link *link, int peer, struct tern_inject_pair **out);
     /* Return the TERN_LINK_SPLITS work splits that the rank shares with the ranks that the link reaches, for messages
      * to the rank that both sides copy. The rank uses them as it likes. */
     struct tern_work_split *(*work_splits)(struct tern_link *link, int rank);

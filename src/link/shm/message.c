@@ -171,9 +171,9 @@ static tern_status tx_make(struct shm_link *shm, int peer, enum shm_queue_kind k
 
     if (st < 0)
         return st;
-    tx->slot = tern_shm_slot(shm, peer);
+    tx->inject.slot = tern_shm_slot(shm, peer);
     for (unsigned c = 0; c < rings_of[kind]; c++)
-        tern_base_ring_producer_init(&tx->producer[c].producer, tx->map + c * bytes, m->shape[kind]);
+        tern_base_ring_producer_init(&tx->inject.producer[c].producer, tx->map + c * bytes, m->shape[kind]);
     tern_shm_announce(shm, peer, kind, tx->space.offset, bytes);
     tern_base_log(TERN_LOG_DEBUG, "link shm: connected to rank %d for %s, by a queue of %zu bytes", peer,
                   kind == SHM_QUEUE_TAGGED   ? "tagged messages"
@@ -220,7 +220,7 @@ static tern_status shm_msg_open(struct tern_link *link, struct tern_link_msg *ms
     if (msg->channel == TERN_CHANNEL_NOTIFY)
         return tern_shm_notify_reserve(tern_shm(link), msg);
     tx = tern_shm_tx(tern_shm(link), msg->peer, kind, &st);
-    return tx ? tern_link_ring_open(&tx->producer[msg->channel - channel_of[kind]], msg, min, max) : st;
+    return tx ? tern_link_ring_open(&tx->inject.producer[msg->channel - channel_of[kind]], msg, min, max) : st;
 }
 
 static void shm_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
@@ -254,10 +254,10 @@ static inline __attribute__((always_inline)) tern_status send_short(struct shm_l
 
     if (TERN_UNLIKELY(!tx))
         return st;
-    if (TERN_UNLIKELY(!tern_link_ring_push(&tx->producer[channel - channel_of[kind]], channel, first, rest, count,
-                                           kind == SHM_QUEUE_TAGGED)))
+    if (TERN_UNLIKELY(!tern_link_ring_push(&tx->inject.producer[channel - channel_of[kind]], channel, first, rest,
+                                           count, kind == SHM_QUEUE_TAGGED)))
         return TERN_AGAIN;
-    tern_link_ring(tx->slot);
+    tern_link_ring(tx->inject.slot);
     return TERN_OK;
 }
 
@@ -296,7 +296,15 @@ static tern_status shm_tagged_inject(struct tern_link *link, int peer, struct te
     struct shm_tx *tx = tern_shm_tx(tern_shm(link), peer, SHM_QUEUE_TAGGED, &st);
 
     if (tx)
-        *out = (struct tern_inject_tagged){ .producer = &tx->producer[0], .slot = tx->slot };
+        *out = (struct tern_inject_tagged){ .producer = &tx->inject.producer[0], .slot = tx->inject.slot };
+    return st;
+}
+
+static tern_status shm_pair_inject(struct tern_link *link, int peer, struct tern_inject_pair **out)
+{
+    tern_status st = TERN_OK;
+
+    *out = tern_shm_tx(tern_shm(link), peer, SHM_QUEUE_PAIR, &st); /* inject is the first field */
     return st;
 }
 
@@ -436,5 +444,6 @@ const struct tern_inject_ops tern_shm_inject = {
     .notify = shm_notify_inject,
     .notify_flushed = tern_shm_notify_flushed,
     .tagged = shm_tagged_inject,
+    .pair = shm_pair_inject,
     .work_splits = shm_work_splits,
 };

@@ -94,10 +94,9 @@ struct shm_queue_ref {
 
 /* The sender's side of the rings of one kind to one peer. */
 struct shm_tx {
-    struct tern_space            space;
-    unsigned char               *map;
-    struct tern_slot            *slot;                         /* the peer's slot */
-    struct tern_ring_mp_producer producer[TERN_CHANNELS_PAIR]; /* by channel; only the first for a kind with one ring */
+    struct tern_inject_pair inject; /* must be first. A kind with one ring has only the first producer */
+    struct tern_space       space;
+    unsigned char          *map;
 };
 
 /* The sender's side of a notification queue: the primary cells, and the overflow cells once they are needed. */

@@ -351,6 +351,7 @@ static inline __attribute__((always_inline)) tern_status send_small(struct tern_
     struct wire_am head = { (uint16_t)handler, (uint8_t)m->nargs, wire_shape(m->kind, place), (uint32_t)m->len };
     unsigned       before = place - (unsigned)(sizeof(head) / sizeof(uint32_t));
     uint32_t       rest[TERN_LINK_SHORT_ARGS];
+    tern_status    st;
 
     if (before > 0)
         rest[before - 1] = 0; /* padding between the arguments and the payload */
@@ -360,9 +361,12 @@ static inline __attribute__((always_inline)) tern_status send_small(struct tern_
         tern_copy(rest + before, m->payload, m->len);
     if (TERN_UNLIKELY(ctx && tern_core_ctx_must_follow(ctx, msg->peer)))
         return TERN_AGAIN;
-    return tern_core_ops_to(msg->peer)->msg->send_short(tern_core_link_to(msg->peer), msg->peer, msg->channel,
-                                                        wire_word(head), rest,
-                                                        before + (unsigned)((m->len + 3) / sizeof(uint32_t)));
+    st = tern_core_ops_to(msg->peer)->msg->send_short(tern_core_link_to(msg->peer), msg->peer, msg->channel,
+                                                      wire_word(head), rest,
+                                                      before + (unsigned)((m->len + 3) / sizeof(uint32_t)));
+    if (TERN_UNLIKELY(!atomic_load_explicit(&tern_job.pair[msg->peer], memory_order_relaxed))) /* a hint */
+        tern_op_am_find_inject(msg->peer);
+    return st;
 }
 
 /* Send a message by reserving space in the queue, waiting for space if necessary. */

@@ -5,6 +5,7 @@
 
 #include "core/context.h"
 #include "core/job.h"
+#include "op/am/inject.h"
 #include "op/wire.h"
 
 /* Handlers that Tern reserves for itself: their ids start at TERN_AM_HANDLERS. */
@@ -79,18 +80,6 @@ static inline bool tern_op_am_current(const tern_am_token *token)
     return token != NULL && token == tern_op_am_handling && token->request;
 }
 
-/* Try to send a message that consists of one 8-byte word and count 4-byte words: a request of ctx, or a reply if ctx is
- * NULL. Returns TERN_AGAIN if there is no space or an earlier transfer must complete first. */
-static inline tern_status tern_op_am_send_words(struct tern_ctx *ctx, int peer, uint64_t first, const uint32_t *rest,
-                                                unsigned count)
-{
-    unsigned channel = ctx ? TERN_CHANNEL_REQUEST : TERN_CHANNEL_REPLY;
-
-    if (TERN_UNLIKELY(ctx && tern_core_ctx_must_follow(ctx, peer)))
-        return TERN_AGAIN;
-    return tern_core_ops_to(peer)->msg->send_short(tern_core_link_to(peer), peer, channel, first, rest, count);
-}
-
 /* The handler of a request of ctx, or of a reply (ctx NULL), with the team. */
 static inline unsigned tern_op_am_with_team(const struct tern_ctx *ctx, unsigned handler)
 {
@@ -105,15 +94,28 @@ static inline uint32_t tern_op_am_named_team(const struct tern_ctx *ctx)
     return tern_op_am_handling ? (uint32_t)(tern_op_am_handling->team >> 32) : 0;
 }
 
-/* Try to send a checked message without payload by tern_op_am_send_words; handler contains the team. Returns TERN_AGAIN
- * if that is not possible now; then the caller must use tern_op_am_send. */
-static inline tern_status tern_op_am_send_short(struct tern_ctx *ctx, int peer, unsigned handler, const uint32_t *args,
-                                                unsigned nargs)
+/* Try to send a checked message whose arguments and payload fit into one cache line. The first function sends a request
+ * of ctx, the second one a reply of the thread that delivers; handler contains the team of the reply. Both return
+ * TERN_AGAIN if the caller must use tern_op_am_send. */
+static inline __attribute__((always_inline)) tern_status tern_op_am_request_small(const struct tern_ctx *ctx, int peer,
+                                                                                  const tern_am *message)
 {
-    if (TERN_UNLIKELY(ctx ? (int)nargs > ctx->am_short : nargs > WIRE_ARGS || handler >= WIRE_TEAM(WIRE_TEAM_NAMED)))
+    if (TERN_UNLIKELY((int)message->nargs > ctx->am_short || tern_core_ctx_has_ops(ctx)))
         return TERN_AGAIN;
-    return tern_op_am_send_words(ctx, peer, wire_first(handler, nargs), args, nargs);
+    return tern_op_am_inject(peer, TERN_CHANNEL_REQUEST, message, message->handler | ctx->am_team);
 }
+
+static inline __attribute__((always_inline)) tern_status tern_op_am_reply_small(int peer, const tern_am *message,
+                                                                                unsigned handler)
+{
+    if (TERN_UNLIKELY(handler >= WIRE_TEAM(WIRE_TEAM_NAMED)))
+        return TERN_AGAIN;
+    return tern_op_am_inject(peer, TERN_CHANNEL_REPLY, message, handler);
+}
+
+/* Try to send a reply of Tern itself, without payload, by the thread that delivers. Returns TERN_AGAIN if there is no
+ * space. */
+tern_status tern_op_am_reply_own(int peer, unsigned handler, const uint32_t *args, unsigned nargs);
 
 /* Send a checked message of any kind: a request of ctx, or a reply (ctx NULL) to the request that is being handled.
  * call is the public call, for errors and reports. */

@@ -353,7 +353,7 @@ tern_status tern_op_tagged_send_fin_now(int rank, uint64_t id, tern_status statu
 
     if (tern_core_job_lost(rank))
         return TERN_OK; /* a dead sender needs no FIN */
-    return tern_op_am_send_short(NULL, rank, TERN_OP_AM_FIN, args, 3);
+    return tern_op_am_reply_own(rank, TERN_OP_AM_FIN, args, 3);
 }
 
 tern_status tern_op_tagged_send_fin(int rank, uint64_t id, tern_status status)
