@@ -114,7 +114,7 @@ static int queue_write(struct tcp_wr *wr, const struct net_remote *to, const voi
     struct tcp_place place = { .key = to->key, .offset = to->addr };
     unsigned char    bytes[TCP_WIRE_LONGEST];
     size_t           len = tern_tcp_wire_encode(bytes, &head, &place, more);
-    bool             copied = to->len <= TCP_COPIED;
+    bool             copied = last && to->len <= TCP_COPIED; /* otherwise its end causes the next WRITE */
 
     if (!conn)
         return -ENOTCONN;
