@@ -45,7 +45,7 @@ static inline void misuse_check(struct misuse *m, const char *name, tern_status 
 }
 
 /* Arguments that are valid. */
-static uint64_t          misuse_word, misuse_words[8];
+static uint64_t          misuse_word, misuse_words[8], misuse_others[8];
 static uint64_t          misuse_offset[1];
 static void             *misuse_addr[1] = { misuse_words };
 static const tern_piece  misuse_piece[1] = { { misuse_words, 8 } };
@@ -109,8 +109,8 @@ static const size_t misuse_lengths[64] = { [0 ... 63] = 8 };
     X(tern_allgatherv_with, (context, &misuse_word, 8, misuse_words, MISUSE_BLOCKS, MISUSE_OPTS))               \
     X(tern_alltoall, (context, NULL, NULL, 0))                                                                  \
     X(tern_alltoall_with, (context, NULL, NULL, 0, MISUSE_OPTS))                                                \
-    X(tern_alltoallv, (context, &misuse_word, MISUSE_BLOCKS, misuse_words, MISUSE_BLOCKS))                      \
-    X(tern_alltoallv_with, (context, &misuse_word, MISUSE_BLOCKS, misuse_words, MISUSE_BLOCKS, MISUSE_OPTS))    \
+    X(tern_alltoallv, (context, misuse_others, MISUSE_BLOCKS, misuse_words, MISUSE_BLOCKS))                     \
+    X(tern_alltoallv_with, (context, misuse_others, MISUSE_BLOCKS, misuse_words, MISUSE_BLOCKS, MISUSE_OPTS))   \
     X(tern_alltoalls, (context, NULL, NULL, MISUSE_EVERY))                                                      \
     X(tern_alltoalls_with, (context, NULL, NULL, MISUSE_EVERY, MISUSE_OPTS))                                    \
     X(tern_scan, (context, misuse_words, misuse_words, 1, MISUSE_SUM))                                          \
