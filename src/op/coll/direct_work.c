@@ -108,14 +108,25 @@ static tern_status collect(const struct tern_direct *d, size_t at)
 
 /* ---- reductions ---- */
 
-/* The part of the arrays that a member combines, in whole elements. The root of a reduction gets more, because the
- * others must write their results to it. */
+/* Whether the members combine their slices of a reduction in the array of the root: it is in a region, and no operand
+ * is overwritten before it is read. All members find the same. */
+static bool combines_at_root(const struct tern_direct *d)
+{
+    struct tern_coll_places root;
+
+    memcpy(&root, tern_cell_of(d->station, d->args->root)->brief, sizeof(root));
+    return root.dst.name != TERN_PLACE_ADDRESS &&
+           (d->size == 2 || root.src.name != root.dst.name || root.src.at != root.dst.at);
+}
+
+/* The part of the arrays that a member combines, in whole elements. If the others must copy their results to the root
+ * of a reduction, the root gets more. */
 static size_t slice_at(const struct tern_direct *d, int member)
 {
     size_t count = d->args->len / d->args->how.elem, n = (size_t)d->size, i = (size_t)member;
     size_t shares = n, before = i;
 
-    if (d->args->call == TERN_COLL_REDUCE) {
+    if (d->args->call == TERN_COLL_REDUCE && !combines_at_root(d)) {
         shares = n * (n - 1) + 1;
         before = i * (n - 1) + (member > d->args->root);
     }
@@ -166,16 +177,31 @@ static tern_status fold(const struct tern_direct *d, const struct chunk *c, unsi
     return st;
 }
 
+/* Return where a chunk is combined: in the array that needs the result, unless that cannot be stored to, or an operand
+ * would be overwritten there. NULL, with *st: an error. */
+static unsigned char *result_at(const struct tern_direct *d, const struct chunk *c, tern_status *st)
+{
+    const struct tern_coll_args *args = d->args;
+    struct tern_coll_array       root;
+
+    *st = TERN_OK;
+    if (args->call != TERN_COLL_REDUCE || d->me == args->root)
+        return d->size == 2 || args->src + c->from != args->dst + c->to ? args->dst + c->to : c->sum;
+    if (!combines_at_root(d))
+        return c->sum;
+    return (*st = find(d, args->root, true, &root)) < 0 ? NULL : root.base + c->from;
+}
+
 /* Combine a chunk, and write the result to all members, or to the root. */
 static tern_status reduce_chunk(const struct tern_direct *d, const struct chunk *c)
 {
     const struct tern_coll_args *args = d->args;
-    bool                         own = (args->call != TERN_COLL_REDUCE || d->me == args->root) &&
-               (d->size == 2 || args->src + c->from != args->dst + c->to); /* else the operand would be overwritten */
-    unsigned char *to = own ? args->dst + c->to : c->sum;
-    tern_status    st = fold(d, c, to);
+    tern_status                  st;
+    unsigned char               *to = result_at(d, c, &st);
 
-    if (st == TERN_OK && args->call == TERN_COLL_REDUCE_SCATTER && !own)
+    if (st == TERN_OK)
+        st = fold(d, c, to);
+    if (st == TERN_OK && args->call == TERN_COLL_REDUCE_SCATTER && to != args->dst + c->to)
         memcpy(args->dst + c->to, to, c->bytes);
     if (st < 0 || args->call == TERN_COLL_REDUCE_SCATTER)
         return st;
