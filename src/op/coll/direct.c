@@ -78,7 +78,8 @@ static tern_status leaving_poll(void *arg)
         m->next = i;
         if (i != m->station->team->rank && !tern_core_job_lost(tern_core_team_world(m->station->team, i)) &&
             atomic_load_explicit(&board->inside, memory_order_relaxed) == meeting && /* after the fence below */
-            atomic_load_explicit(&board->done, memory_order_acquire) != meeting)     /* its accesses */
+            /* acquire: its accesses. It may have gone on to later meetings. */
+            (int32_t)(meeting - atomic_load_explicit(&board->done, memory_order_acquire)) > 0)
             return TERN_PENDING;
     }
     return TERN_OK;
