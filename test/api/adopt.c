@@ -129,18 +129,15 @@ static void *idle(void *go)
     return read(*(int *)go, &byte, 1) == 1 ? NULL : go;
 }
 
-static void refusals(void)
+/* Memory that one rank cannot adopt. fixed has two pages, of which the second is gone afterwards. */
+static void refused_memory(unsigned char *fixed, size_t page)
 {
-    int            me = tern_rank(), last = tern_size() - 1, go[2];
-    size_t         page = (size_t)sysconf(_SC_PAGESIZE);
-    tern_region   *none = NULL, *region;
+    int            me = tern_rank(), last = tern_size() - 1;
+    tern_region   *none = NULL;
     void          *stack = __builtin_frame_address(0); /* not a variable: a sanitizer may keep that elsewhere */
-    unsigned char *shared = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0),
-                  *fixed = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    pthread_t thread;
+    unsigned char *shared = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-    CHECK(shared != MAP_FAILED && fixed != MAP_FAILED && pipe(go) == 0);
-    fixed[0] = 8;
+    CHECK(shared != MAP_FAILED);
     RETURNS(TERN_ERR_ARG, tern_region_adopt(NULL, words, 8, &none));
     RETURNS(TERN_ERR_ARG, tern_region_adopt(TERN_WORLD, words, 8, NULL));
     RETURNS(TERN_ERR_ARG, tern_region_adopt(TERN_WORLD, NULL, 8, &none));
@@ -157,6 +154,15 @@ static void refusals(void)
     CHECK(munmap(fixed + page, page) == 0);
     RETURNS(TERN_ERR_ARG, tern_region_adopt(TERN_WORLD, fixed, me == last ? page + 1 : page, &none));
     CHECK(!is_shared(fixed) && fixed[0] == 8);
+    CHECK(none == NULL);
+    munmap(shared, page);
+}
+
+/* Memory of another region cannot be adopted. */
+static void refused_regions(unsigned char *fixed, size_t page)
+{
+    tern_region *none = NULL, *region;
+
     OK(tern_region_register(TERN_WORLD, fixed, page, &region));
     RETURNS(TERN_ERR_ARG, tern_region_adopt(TERN_WORLD, fixed + 8, 8, &none));
     SAYS("another region");
@@ -169,6 +175,21 @@ static void refusals(void)
     RETURNS(TERN_ERR_ARG, tern_region_adopt(TERN_WORLD, fixed + 200, 8, &none)); /* in the same page */
     RETURNS(TERN_ERR_ARG, tern_region_grow(region, 200));
     OK(tern_region_free(region));
+    CHECK(none == NULL);
+}
+
+static void refusals(void)
+{
+    int            me = tern_rank(), last = tern_size() - 1, go[2];
+    size_t         page = (size_t)sysconf(_SC_PAGESIZE);
+    tern_region   *none = NULL, *region;
+    unsigned char *fixed = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    pthread_t      thread;
+
+    CHECK(fixed != MAP_FAILED && pipe(go) == 0);
+    fixed[0] = 8;
+    refused_memory(fixed, page);
+    refused_regions(fixed, page);
     if (me == last)
         CHECK(pthread_create(&thread, NULL, idle, go) == 0);
     OK(tern_barrier(TERN_WORLD));
@@ -191,7 +212,6 @@ static void refusals(void)
     }
     CHECK(none == NULL);
     munmap(fixed, page);
-    munmap(shared, page);
     close(go[0]);
     close(go[1]);
 }

@@ -89,6 +89,50 @@ static void counts(void)
     meet();
 }
 
+/* What the operations of kinds() have left at this rank, before and after they started. */
+static void kinds_missing(const tern_counter *done)
+{
+    SAME(mine[0] + mine[8] + mine[16] + mine[32] + mine[50] + registered[50] + registered[200], 0);
+    SAME(handled + value(done), 0);
+}
+
+static void kinds_here(void)
+{
+    SAME(mine[0], 1);
+    SAME(mine[2], 3);
+    SAME(mine[8], 1);
+    SAME(mine[10], 2);
+    SAME(mine[16], 5);
+    SAME(mine[17], 6);
+    SAME(mine[32], 3);
+    SAME(mine[50], 9);
+    SAME(registered[50], 1);
+    SAME(handled, 11 + 12 + 1000);
+}
+
+static void kinds_begin(void)
+{
+    memset(mine, 0, SLOTS * 8);
+    memset(registered, 0, sizeof(registered));
+    handled = 0;
+    meet();
+    for (size_t i = 0; i < SLOTS; i++)
+        source[i] = i + 1;
+}
+
+/* Two active messages, of which the short one has an event. */
+static void send_kinds(const tern_opts *opts, const tern_opts *with_event)
+{
+    uint32_t args[2] = { 11, 12 };
+    tern_am  small = TERN_AM(.kind = TERN_AM_SHORT, .handler = HANDLER, .nargs = 2, .args = args);
+    tern_am  large = TERN_AM(.kind = TERN_AM_LONG, .handler = HANDLER_LONG, .nargs = 2, .args = args,
+                             .payload = source + 100, .len = 800, .region = far, .offset = 1600);
+
+    OK(tern_am_request_with(TERN_WORLD, right, &small, with_event));
+    OK(tern_am_request_with(TERN_WORLD, right, &large, opts));
+    args[0] = args[1] = 0;
+}
+
 /* One operation of each kind waits for the same counter; none starts before the threshold, and each counts one or its
  * bytes. */
 static void kinds(bool by_bytes)
@@ -105,19 +149,10 @@ static void kinds(bool by_bytes)
                                          .remote_count = 2, .remote_len = 8, .remote = offset);
     tern_signal   signal = TERN_SIGNAL(.region = region, .offset = 400, .value = 9, .op = TERN_SIGNAL_ADD);
     tern_acc_args sum = TERN_ACC_ARGS(.type = TERN_UINT64);
-    uint32_t      args[2] = { 11, 12 };
-    tern_am       small = TERN_AM(.kind = TERN_AM_SHORT, .handler = HANDLER, .nargs = 2, .args = args);
-    tern_am       large = TERN_AM(.kind = TERN_AM_LONG, .handler = HANDLER_LONG, .nargs = 2, .args = args,
-                                  .payload = source + 100, .len = 800, .region = far, .offset = 1600);
 
     OK(tern_atomic_domain_create(TERN_WORLD, TERN_UINT64, TERN_ATOMIC_FADD, 0, &domain));
-    memset(mine, 0, SLOTS * 8);
-    memset(registered, 0, sizeof(registered));
-    handled = 0;
     operand = 3;
-    meet();
-    for (size_t i = 0; i < SLOTS; i++)
-        source[i] = i + 1;
+    kinds_begin();
     OK(tern_put_with(TERN_WORLD, region, right, 0, source, 24, &opts));
     OK(tern_get_with(TERN_WORLD, far, tern_rank(), 0, target, 8, &opts));
     OK(tern_put_indexed_with(TERN_WORLD, region, right, &indexed, &opts));
@@ -132,9 +167,7 @@ static void kinds(bool by_bytes)
     OK(tern_atomic_with(TERN_WORLD, domain, region, right, 256,
                         &TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_FADD, .operand = &operand, .result = &was), &with_event));
     with_event.event = &events[1];
-    OK(tern_am_request_with(TERN_WORLD, right, &small, &with_event));
-    OK(tern_am_request_with(TERN_WORLD, right, &large, &opts));
-    args[0] = args[1] = 0;
+    send_kinds(&opts, &with_event);
     operand = 0;
     with_event.event = &events[2];
     OK(tern_counter_add_with(added, 40, &with_event));
@@ -142,8 +175,7 @@ static void kinds(bool by_bytes)
     OK(tern_quiet(TERN_WORLD)); /* does not wait for operations that have not started */
     RETURNS(TERN_PENDING, tern_event_test(&events[1]));
     meet();
-    SAME(mine[0] + mine[8] + mine[16] + mine[32] + mine[50] + registered[50] + registered[200], 0);
-    SAME(handled + value(done), 0);
+    kinds_missing(done);
     meet();
     OK(tern_counter_add(go, 1));
     OK(tern_event_wait_all(events, 3, TERN_FOREVER));
@@ -152,16 +184,7 @@ static void kinds(bool by_bytes)
     SAME(was, 0);
     OK(tern_counter_wait(heard, 2, TERN_FOREVER));
     meet();
-    SAME(mine[0], 1);
-    SAME(mine[2], 3);
-    SAME(mine[8], 1);
-    SAME(mine[10], 2);
-    SAME(mine[16], 5);
-    SAME(mine[17], 6);
-    SAME(mine[32], 3);
-    SAME(mine[50], 9);
-    SAME(registered[50], 1);
-    SAME(handled, 11 + 12 + 1000);
+    kinds_here();
     OK(tern_counter_set(heard, 0));
     OK(tern_atomic_domain_free(domain));
     OK(tern_counter_free(added));

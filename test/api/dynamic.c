@@ -29,21 +29,44 @@ static void tell(const void *memory)
     OK(tern_allgather(TERN_WORLD, &mine, sizeof(mine), addresses));
 }
 
+/* Vector, indexed and strided puts from bytes to the 8192 bytes that right has attached at there. */
+static void shapes(tern_region *region, int right, uint64_t there, unsigned char *bytes)
+{
+    unsigned char back[400];
+    int64_t       stride = 16;
+    ptrdiff_t     near_stride = 8;
+    size_t        four = 4;
+    tern_piece    piece = { bytes, 1000 };
+    tern_extent   extent[2] = { { there + 4000, 600 }, { there + 3000, 400 } };
+    void         *near = bytes;
+
+    OK(tern_put_vector(TERN_WORLD, region, right,
+                       &TERN_VECTOR(.local_count = 1, .local = &piece, .remote_count = 2, .remote = extent)));
+    OK(tern_get(TERN_WORLD, region, right, there + 3000, back, 400));
+    CHECK(memcmp(bytes + 600, back, 400) == 0);
+    extent[1].offset = there + 8192 - 399;
+    RETURNS(TERN_ERR_RANGE,
+            tern_put_vector(TERN_WORLD, region, right,
+                            &TERN_VECTOR(.local_count = 1, .local = &piece, .remote_count = 2, .remote = extent)));
+    there += 5000;
+    OK(tern_put_indexed(TERN_WORLD, region, right,
+                        &TERN_INDEXED(.local_count = 1, .local_len = 64, .local = &near, .remote_count = 1,
+                                      .remote_len = 64, .remote = &there)));
+    OK(tern_put_strided(TERN_WORLD, region, right,
+                        &TERN_STRIDED(.dims = 1, .element = 8, .count = &four, .local = bytes,
+                                      .local_stride = &near_stride, .remote = there + 104, .remote_stride = &stride)));
+    OK(tern_get(TERN_WORLD, region, right, there + 104 + 48, back, 8));
+    CHECK(memcmp(bytes + 24, back, 8) == 0);
+}
+
 /* Every call with an address. */
 static void calls(tern_region *region)
 {
     int            me = tern_rank(), size = tern_size(), right = (me + 1) % size, left = (me + size - 1) % size;
     unsigned char *memory = job_new(8192), bytes[1000], back[1000];
-    uint64_t       there, old = 1;
-    int64_t        stride = 16;
-    ptrdiff_t      near_stride = 8;
-    size_t         four = 4;
+    uint64_t       there, old = 1, one = 1;
     tern_event     event;
-    tern_piece     piece = { bytes, 1000 };
-    tern_extent    extent[2];
-    void          *near = bytes;
     tern_acc_args  sum = TERN_ACC_ARGS(.type = TERN_UINT64);
-    uint64_t       one = 1;
 
     OK(tern_region_attach(region, memory, 8192));
     tell(memory);
@@ -68,25 +91,7 @@ static void calls(tern_region *region)
     OK(tern_acc(TERN_WORLD, region, right, there + 16, &one, sizeof(one), &sum));
     OK(tern_get_u64(TERN_WORLD, region, right, there + 16, &old));
     SAME(old, 43);
-    extent[0] = (tern_extent){ there + 4000, 600 };
-    extent[1] = (tern_extent){ there + 3000, 400 };
-    OK(tern_put_vector(TERN_WORLD, region, right,
-                       &TERN_VECTOR(.local_count = 1, .local = &piece, .remote_count = 2, .remote = extent)));
-    OK(tern_get(TERN_WORLD, region, right, there + 3000, back, 400));
-    CHECK(memcmp(bytes + 600, back, 400) == 0);
-    extent[1].offset = there + 8192 - 399;
-    RETURNS(TERN_ERR_RANGE,
-            tern_put_vector(TERN_WORLD, region, right,
-                            &TERN_VECTOR(.local_count = 1, .local = &piece, .remote_count = 2, .remote = extent)));
-    there += 5000;
-    OK(tern_put_indexed(TERN_WORLD, region, right,
-                        &TERN_INDEXED(.local_count = 1, .local_len = 64, .local = &near, .remote_count = 1,
-                                      .remote_len = 64, .remote = &there)));
-    OK(tern_put_strided(TERN_WORLD, region, right,
-                        &TERN_STRIDED(.dims = 1, .element = 8, .count = &four, .local = bytes,
-                                      .local_stride = &near_stride, .remote = there + 104, .remote_stride = &stride)));
-    OK(tern_get(TERN_WORLD, region, right, there + 104 + 48, back, 8));
-    CHECK(memcmp(bytes + 24, back, 8) == 0);
+    shapes(region, right, there, bytes);
     OK(tern_barrier(TERN_WORLD));
     OK(tern_region_detach(region, memory));
     OK(tern_barrier(TERN_WORLD));

@@ -195,39 +195,20 @@ static void damaged(void **state)
     }
 }
 
-/* A put with its signal: first the data, then the signal word. A damaged request has either no effect or both, and does
- * no harm. */
-static void signals(void **state)
-{
-    const struct wire_signal good = {
-        .verb = WIRE_SIGNAL, .add = 1, .bytes = 8, .len = 20, .offset = 3, .word = 40, .value = 7
-    };
-    unsigned char      before[BYTES], *bytes = calloc(1, sizeof(good) + 20);
-    struct made        m = { bytes, sizeof(good) + 20 };
-    struct wire_signal bad[15];
-    uint64_t           word = 5, seed = 3;
-    size_t             answered, n = 0;
+/* Requests of a put of 20 bytes with its signal. */
+static const struct wire_signal good_signal = {
+    .verb = WIRE_SIGNAL, .add = 1, .bytes = 8, .len = 20, .offset = 3, .word = 40, .value = 7
+};
 
-    (void)state;
-    assert_non_null(bytes);
-    memset(memory, 0, BYTES);
-    memcpy(memory + 40, &word, sizeof(word));
-    memcpy(bytes, &good, sizeof(good));
-    memset(bytes + sizeof(good), 9, 20);
-    assert_int_equal(serve(&m, NULL, 0, &answered), TERN_OK);
-    memcpy(&word, memory + 40, sizeof(word));
-    assert_true(answered == 0 && word == 12 && memory[2] == 0 && memory[3] == 9 && memory[22] == 9 && memory[23] == 0);
-    bytes[offsetof(struct wire_signal, add)] = 0;
-    assert_int_equal(serve(&m, NULL, 0, &answered), TERN_OK);
-    memcpy(&word, memory + 40, sizeof(word));
-    assert_true(word == 7);
-    bytes[offsetof(struct wire_signal, bytes)] = 4;
-    bytes[offsetof(struct wire_signal, word)] = 44; /* the upper half */
-    assert_int_equal(serve(&m, NULL, 0, &answered), TERN_OK);
-    memcpy(&word, memory + 40, sizeof(word));
-    assert_true(word == (7 | UINT64_C(7) << 32));
-    for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        bad[i] = good;
+#define BAD_SIGNALS 15
+
+/* Requests of the same length that must be refused. */
+static void make_bad_signals(struct wire_signal *bad)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; i < BAD_SIGNALS; i++)
+        bad[i] = good_signal;
     bad[n++].add = 2;
     bad[n++].zero = 1;
     bad[n++].len = 19;
@@ -245,8 +226,41 @@ static void signals(void **state)
     bad[n++].word = 42;
     bad[n].bytes = 4;
     bad[n++].word = BYTES - 3;
+    assert_int_equal(n, BAD_SIGNALS);
+}
+
+/* A put with its signal: first the data, then the signal word. A damaged request has either no effect or both, and does
+ * no harm. */
+static void signals(void **state)
+{
+    const struct wire_signal good = good_signal;
+    unsigned char            before[BYTES], *bytes = calloc(1, sizeof(good) + 20);
+    struct made              m = { bytes, sizeof(good) + 20 };
+    struct wire_signal       bad[BAD_SIGNALS];
+    uint64_t                 word = 5, seed = 3;
+    size_t                   answered;
+
+    (void)state;
+    assert_non_null(bytes);
+    make_bad_signals(bad);
+    memset(memory, 0, BYTES);
+    memcpy(memory + 40, &word, sizeof(word));
+    memcpy(bytes, &good, sizeof(good));
+    memset(bytes + sizeof(good), 9, 20);
+    assert_int_equal(serve(&m, NULL, 0, &answered), TERN_OK);
+    memcpy(&word, memory + 40, sizeof(word));
+    assert_true(answered == 0 && word == 12 && memory[2] == 0 && memory[3] == 9 && memory[22] == 9 && memory[23] == 0);
+    bytes[offsetof(struct wire_signal, add)] = 0;
+    assert_int_equal(serve(&m, NULL, 0, &answered), TERN_OK);
+    memcpy(&word, memory + 40, sizeof(word));
+    assert_true(word == 7);
+    bytes[offsetof(struct wire_signal, bytes)] = 4;
+    bytes[offsetof(struct wire_signal, word)] = 44; /* the upper half */
+    assert_int_equal(serve(&m, NULL, 0, &answered), TERN_OK);
+    memcpy(&word, memory + 40, sizeof(word));
+    assert_true(word == (7 | UINT64_C(7) << 32));
     memcpy(before, memory, BYTES);
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < BAD_SIGNALS; i++) {
         memcpy(bytes, &bad[i], sizeof(bad[i]));
         assert_int_equal(serve(&m, NULL, 0, &answered), TERN_ERR_LINK);
     }
