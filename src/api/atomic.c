@@ -233,7 +233,7 @@ static tern_status check_target(const struct call *c, uint64_t offset, struct te
     if (((a->part->addr + offset) & (size - 1)) != 0) /* the size is a power of two */
         return tern_base_fail(TERN_ERR_ARG, "%s: offset %llu of rank %d is address 0x%llx there, no multiple of %zu",
                               c->what, (unsigned long long)offset, c->rank,
-                              (unsigned long long)(a->part->addr + offset), size);
+                              (unsigned long long)a->part->addr + offset, size);
     a->offset = offset;
     return tern_api_alive(c->ctx, c->rank, c->what);
 }

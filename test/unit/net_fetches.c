@@ -222,6 +222,17 @@ static void failed_fetches_are_judged(void **state)
     assert_non_null(strstr(s.net.msg.why, "from rank 2: it broke"));
 }
 
+/* A lack of memory is no fault of the network. */
+static void fetches_without_memory_are_judged(void **state)
+{
+    (void)state;
+    answer_all(-ENOMEM);
+    come(1);
+    s.msg[0]->judge_at = 0;
+    pump_unchecked();
+    assert_int_equal(s.net.msg.damage, TERN_ERR_NOMEM);
+}
+
 /* Data of a dead sender is not fetched, and the message is on no list. */
 static void the_dead_are_not_waited_for(void **state)
 {
@@ -280,6 +291,7 @@ int main(void)
         TEST(one_fails_that_was_refused),
         TEST(a_sender_holds_up_itself_only),
         TEST(failed_fetches_are_judged),
+        TEST(fetches_without_memory_are_judged),
         TEST(the_dead_are_not_waited_for),
         TEST(any_order),
     };

@@ -50,9 +50,9 @@ static void no_memory(struct net_link *net, int from)
     fail(net, TERN_ERR_NOMEM, "link %s: out of memory while receiving a message from rank %d", net->name, from);
 }
 
-void tern_net_rx_fail(struct net_link *net, const char *what, const char *why)
+void tern_net_rx_fail(struct net_link *net, tern_status status, const char *what, const char *why)
 {
-    fail(net, TERN_ERR_LINK, "link %s: %s: %s", net->name, what, why);
+    fail(net, status, "link %s: %s: %s", net->name, what, why);
 }
 
 /* ---- received messages ---- */
@@ -226,8 +226,8 @@ void tern_net_rx_judge(struct net_link *net)
             continue;
         tern_base_list_remove(&msg->ctx.node);
         if (!tern_boot_gone(net->boot, rank))
-            fail(net, TERN_ERR_LINK, "link %s: could not read the data of a message from rank %d: %s", net->name, rank,
-                 net->verbs->why(net, msg->error));
+            fail(net, tern_net_status(msg->error), "link %s: could not read the data of a message from rank %d: %s",
+                 net->name, rank, net->verbs->why(net, msg->error));
     }
 }
 

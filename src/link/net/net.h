@@ -289,6 +289,13 @@ tern_status tern_net_open(struct net_link *net, const struct net_verbs *verbs, c
                           const struct tern_link_up *up);
 void        tern_net_close(struct net_link *net);
 tern_status tern_net_peer_gone(int rank); /* sets the error text and returns TERN_ERR_PEER */
+
+/* The status of an error of the network. A lack of memory is no fault of the network or of the peer. */
+static inline tern_status tern_net_status(int error)
+{
+    return error == ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_LINK;
+}
+
 /* A rank has published no address for the link, yet. Returns TERN_AGAIN. TERN_ERR_LINK: it has published one for the
  * other link, and will never publish one for this link. */
 tern_status tern_net_no_address(const struct net_link *net, int rank, uint16_t other, const char *other_name);
@@ -381,9 +388,9 @@ void    tern_net_rx_close(struct net_link *net);
 void    tern_net_rx_drop(struct net_peer *peer);
 void    tern_net_rx_judge(struct net_link *net);     /* decide about msg.failed and msg.lost */
 int64_t tern_net_rx_due(const struct net_link *net); /* when to call judge; NET_NEVER: no need */
-/* Record a failure of the network that affects all peers. The next delivery of messages returns it. Only the first
- * failure is recorded. */
-void    tern_net_rx_fail(struct net_link *net, const char *what, const char *why);
+/* Record a failure of the network that affects all peers. The next delivery of messages returns its status. Only the
+ * first failure is recorded. */
+void    tern_net_rx_fail(struct net_link *net, tern_status status, const char *what, const char *why);
 
 /* rpc_client.c: the initiator's side of RPCs. The first two functions are those of the link interface. The caller of
  * the others must hold the lock, except for close, which runs when no other thread uses the link. */

@@ -43,7 +43,8 @@ const char *tern_ofi_why(const struct net_link *net, int error)
 
 tern_status tern_ofi_fail(const struct ofi_link *ofi, int64_t rc, const char *call)
 {
-    return tern_base_fail(TERN_ERR_LINK, "link %s: %s: %s", ofi->net.name, call, tern_ofi_why(&ofi->net, (int)-rc));
+    return tern_base_fail(tern_net_status((int)-rc), "link %s: %s: %s", ofi->net.name, call,
+                          tern_ofi_why(&ofi->net, (int)-rc));
 }
 
 /* Returns true if the wait descriptor of the completion queue reports everything that the provider must process. The

@@ -117,7 +117,8 @@ static void rx_ended(struct ofi_link *ofi, struct ofi_rx *rx, const struct fi_cq
     if (rx->state == OFI_RX_FULL && tern_ofi_rx_is_covered(&rx->extent, ofi->rx_offsets))
         rx->state = OFI_RX_IDLE;
     if (!rx_fill(ofi) && error != 0)
-        tern_net_rx_fail(&ofi->net, "receiving messages failed too often", tern_ofi_why(&ofi->net, error));
+        tern_net_rx_fail(&ofi->net, tern_net_status(error), "receiving messages failed too often",
+                         tern_ofi_why(&ofi->net, error));
 }
 
 tern_status tern_ofi_rx_open(struct ofi_link *ofi)
@@ -188,7 +189,8 @@ static unsigned read_batch(struct ofi_link *ofi)
     if (n == -FI_EAVAIL)
         return read_error(ofi) ? 1 : 0;
     if (TERN_UNLIKELY(n < 0 && n != -FI_EAGAIN && n != -FI_EINTR))
-        tern_net_rx_fail(&ofi->net, "the completion queue cannot be read", tern_ofi_why(&ofi->net, (int)-n));
+        tern_net_rx_fail(&ofi->net, tern_net_status((int)-n), "the completion queue cannot be read",
+                         tern_ofi_why(&ofi->net, (int)-n));
     return n > 0 ? (unsigned)n : 0;
 }
 

@@ -65,9 +65,8 @@ tern_status tern_ofi_register(struct net_link *net, const void *addr, size_t len
         fi_close(&fid->fid);
     if (rc != 0) {
         tern_ofi_limits_describe(ofi, limits, sizeof(limits));
-        return tern_base_fail(rc == -FI_ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_LINK,
-                              "link %s: %zu bytes of memory cannot be registered: %s%s", net->name, len,
-                              endpoint->fabric.calls->strerror(-rc), limits);
+        return tern_base_fail(tern_net_status(-rc), "link %s: %zu bytes of memory cannot be registered: %s%s",
+                              net->name, len, endpoint->fabric.calls->strerror(-rc), limits);
     }
     mr->handle = fid;
     mr->key = fi_mr_key(fid);

@@ -23,15 +23,20 @@
 
 /* ---- frames ---- */
 
-/* The peer has sent what no rank of this job sends. That is an error of the link, as it is of a message. */
-static bool damaged(struct tcp_link *tcp, struct tcp_conn *conn, const char *text)
+static bool give_up(struct tcp_link *tcp, struct tcp_conn *conn, int error, const char *text)
 {
     char what[64];
 
     snprintf(what, sizeof(what), "the connection to rank %d is closed", conn->peer->rank);
-    tern_net_rx_fail(&tcp->net, what, text);
-    tern_tcp_lose(tcp, conn, EPROTO, text);
+    tern_net_rx_fail(&tcp->net, tern_net_status(error), what, text);
+    tern_tcp_lose(tcp, conn, error, text);
     return false;
+}
+
+/* The peer has sent what no rank of this job sends. That is an error of the link, as it is of a message. */
+static bool damaged(struct tcp_link *tcp, struct tcp_conn *conn, const char *text)
+{
+    return give_up(tcp, conn, EPROTO, text);
 }
 
 /* Prepare for the data of a WRITE. */
@@ -119,7 +124,7 @@ static bool answer_read(struct tcp_link *tcp, struct tcp_conn *conn, const struc
         return true;
     reply.bytes = mem->base + frame->place.offset;
     if (small && !(reply.heap = malloc(head.len)))
-        return damaged(tcp, conn, "there is no memory for an answer");
+        return give_up(tcp, conn, ENOMEM, "out of memory while answering a get");
     if (small)
         reply.bytes = memcpy(reply.heap, reply.bytes, head.len);
     tern_tcp_refer(conn, &reply);
