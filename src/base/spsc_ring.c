@@ -23,7 +23,7 @@ static struct tern_ring_shape divide(size_t bytes, uint32_t least, uint32_t shar
         return shape;
     lines -= HEAD_LINES;
     shape.cells = FEWEST_CELLS;
-    while (shape.cells * 2 <= lines / share && shape.cells < most)
+    while ((uint64_t)shape.cells * 2 <= lines / share && shape.cells < most)
         shape.cells *= 2;
     shape.shift = tern_base_log2_up(shape.cells);
     shape.data = (uint32_t)(lines - shape.cells) * TERN_RING_LINE;

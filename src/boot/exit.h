@@ -3,7 +3,7 @@
  * The rank that calls tern_exit writes its output and sets the word ending of the segment. The relay sets the word on
  * the other nodes. Ranks that wait in Tern see the word, write their output too, and wait until the launcher ends them.
  * The first rank gives them a moment for this, and then ends: ternrun sees the word and ends the job, and other
- * launchers are asked to end it. srun cannot end a job without a complaint. There, every rank takes leave of the
+ * launchers are asked to end it. srun prints a complaint when it ends a job. There, every rank disconnects from the
  * launcher and ends by itself; a rank that computes is ended by its helper threads, which learn of the end of another
  * rank (death_watch.h) or of the word (relay_thread.h). */
 #pragma once

@@ -113,7 +113,7 @@ enum tern_handshake_result tern_boot_handshake_receive(struct tern_handshake *hs
 static void derive(const struct tern_handshake *hs, enum tern_handshake_step first, uint8_t key[TERN_SIPHASH_KEY])
 {
     for (unsigned half = 0; half < 2; half++)
-        tern_base_put_le(key + 8 * half, tern_boot_handshake_tag(hs, first + half), 8);
+        tern_base_put_le(key + (size_t)8 * half, tern_boot_handshake_tag(hs, first + half), 8);
 }
 
 void tern_boot_handshake_keys(const struct tern_handshake *hs, bool is_hub, struct tern_frame_io_keys *keys)

@@ -50,9 +50,9 @@ bool tern_boot_pmi_record_decode(const char *text, struct tern_pmi_record *recor
 
     if (sscanf(text, "%u,%u,%127[^,],%16llx,%32[0-9a-f],%16llx%n", &record->layout, &record->on_failure, record->node,
                &name, key, &job, &end) != 6 ||
-        text[end] != '\0' || strlen(key) != 2 * TERN_FD_PASS_KEY)
+        text[end] != '\0' || strlen(key) != sizeof(key) - 1)
         return false;
-    for (int i = 0; i < TERN_FD_PASS_KEY; i++)
+    for (size_t i = 0; i < TERN_FD_PASS_KEY; i++)
         sscanf(key + 2 * i, "%2hhx", &record->address.key[i]);
     record->address.name = name;
     record->job = job;

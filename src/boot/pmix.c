@@ -94,7 +94,8 @@ static tern_status ask_size(int *out)
     return TERN_OK;
 }
 
-/* The connection to the launcher is lost. Runs on a thread of libpmix. */
+/* The connection to the launcher is lost. Runs on a thread of libpmix, which defines the parameters. */
+/* NOLINTNEXTLINE(readability-function-size) */
 static void launcher_gone(size_t number, pmix_status_t code, const pmix_proc_t *source, pmix_info_t *info, size_t infos,
                           pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t next, void *arg)
 {

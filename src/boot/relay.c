@@ -171,7 +171,7 @@ static uint32_t write_seat(const struct tern_seat *seat, const struct seat_state
     tern_base_put_le(body + SEAT_DEPARTURES, now->departures, 4);
     tern_base_put_le(body + SEAT_REGROUPS, now->regroups, 4);
     for (unsigned i = 0; i < 2; i++) {
-        unsigned char *pair = body + SEAT_PAIRS + i * SEAT_PAIR;
+        unsigned char *pair = body + SEAT_PAIRS + (size_t)i * SEAT_PAIR;
         uint32_t       len = seat->slot.contribution_len[i];
 
         len = len <= TERN_SEAT_CONTRIBUTION ? len : 0;
@@ -272,7 +272,7 @@ static bool is_seat(const struct tern_frame *frame)
     if (frame->len < SEAT_FIXED)
         return false;
     for (unsigned i = 0; i < 2; i++) {
-        uint64_t part = tern_base_get_le(frame->body + SEAT_PAIRS + i * SEAT_PAIR + PAIR_LEN, 4);
+        uint64_t part = tern_base_get_le(frame->body + SEAT_PAIRS + (size_t)i * SEAT_PAIR + PAIR_LEN, 4);
 
         if (part > TERN_SEAT_CONTRIBUTION)
             return false;
@@ -354,7 +354,7 @@ static void apply_seat(struct tern_seat *seat, const unsigned char *body)
         atomic_thread_fence(memory_order_release);
     }
     for (unsigned i = 0; i < 2; i++) {
-        const unsigned char *pair = body + SEAT_PAIRS + i * SEAT_PAIR;
+        const unsigned char *pair = body + SEAT_PAIRS + (size_t)i * SEAT_PAIR;
         uint32_t             len = (uint32_t)tern_base_get_le(pair + PAIR_LEN, 4);
 
         /* relaxed: published by the counters below */

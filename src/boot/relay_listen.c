@@ -144,11 +144,11 @@ bool tern_boot_relay_target_decode(const char *text, struct tern_relay_target *t
 
     *target = (struct tern_relay_target){ .port = 0 };
     if (sscanf(text, "%5u,%32[0-9a-f],%16[0-9a-f]%n", &target->port, key, network, &end) != 3 || target->port < 1 ||
-        target->port > 65535 || strlen(key) != 2 * TERN_SIPHASH_KEY || strlen(network) != 16)
+        target->port > 65535 || strlen(key) != sizeof(key) - 1 || strlen(network) != 16)
         return false;
     sscanf(network, "%llx", &number);
     target->network = number;
-    for (int i = 0; i < TERN_SIPHASH_KEY; i++)
+    for (size_t i = 0; i < TERN_SIPHASH_KEY; i++)
         sscanf(key + 2 * i, "%2hhx", &target->key[i]);
     for (at = text + end; *at == ','; at += strcspn(at, ",")) {
         size_t len = strcspn(++at, ",");

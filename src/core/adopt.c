@@ -417,8 +417,8 @@ void tern_core_adopt_in_child(void)
         struct range r = ranges[i];
 
         if (move_back(r.pages, r.bytes) != 0) /* without memory for a copy: pages are copied on write */
-            mmap(r.pages, r.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, tern_job.boot.arena,
-                 (off_t)r.offset);
+            (void)mmap(r.pages, r.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, tern_job.boot.arena,
+                       (off_t)r.offset);
     }
     range_count = 0;
     if (end[0] < 0)

@@ -107,7 +107,7 @@ static tern_status range_new(struct tern_region *region, int world, const struct
         return tern_base_fail(TERN_ERR_NOMEM, "no memory for %zu bytes", sizeof(*range));
     if (handle->mem_kind != TERN_MEM_PRIVATE || handle->size == 0 || handle->addr + handle->size < handle->addr) {
         free(range);
-        return tern_base_fail(TERN_ERR_LINK, "rank %d has a table of attached memory that makes no sense", world);
+        return tern_base_fail(TERN_ERR_LINK, "the table of attached memory of rank %d is invalid", world);
     }
     range->part = tern_core_region_part(region, world, handle);
     range->part.scope = region->part[world].region;

@@ -52,7 +52,7 @@ static void contradict(struct creation *c, int from, const struct core_team_wire
 
     why.status = TERN_ERR_ARG;
     why.size = (uint32_t)c->plan.size;
-    why.more = (uint64_t)(tern_job.boot.rank + 1);
+    why.more = (uint64_t)tern_job.boot.rank + 1;
     if (tern_core_creation_leads(c))
         tern_core_creation_refuse(from, wire, &why);
     else
@@ -201,7 +201,7 @@ static void receive_call(int from, const struct core_team_wire *wire)
     why = tern_core_creation_wire(c, CORE_TEAM_ABORT, c->attempt);
     why.status = TERN_ERR_ARG;
     why.size = wire->size;
-    why.more = (uint64_t)(from + 1);
+    why.more = (uint64_t)from + 1;
     tern_core_creation_post(c, tern_core_creation_root(c), &why);
 }
 

@@ -225,7 +225,7 @@ void tern_core_creation_fail(struct creation *c, tern_status status, int culprit
     c->their_size = their_size;
     why.status = status;
     why.size = their_size;
-    why.more = (uint64_t)(culprit + 1);
+    why.more = (uint64_t)culprit + 1;
     if (!tern_core_creation_leads(c)) {
         why.way = CORE_TEAM_ABORT;
         why.attempt = c->attempt;

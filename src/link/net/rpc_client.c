@@ -21,9 +21,9 @@
 #define FRONT 64 /* bytes of a buffer in front of the request, which end with net_header and net_rpc_request */
 _Static_assert(NET_WIRE_RPC <= FRONT, "the headers fit in front of the request");
 #define ASK_NS 1000000000ll
-#define SMALL_BUF_BYTES (2 * TERN_LINK_SMALL) /* size of a small buffer: request and response */
-#define SLAB 32                               /* small buffers allocated together, and the most that one peer may use */
-#define SMALL_BUFS 128                        /* limit for all peers together; a peer that uses none may exceed it */
+#define SMALL_BUF_BYTES ((size_t)2 * TERN_LINK_SMALL) /* size of a small buffer: request and response */
+#define SLAB 32                                       /* small buffers allocated together; the most for one peer */
+#define SMALL_BUFS 128 /* limit for all peers together; a peer that uses none may exceed it */
 _Static_assert(TERN_LINK_SMALL % 64 == 0, "a response is aligned to 64 bytes");
 
 /* Buffers that are allocated and registered together. */

@@ -49,7 +49,7 @@ static struct net_rpc_slot *slot_take(struct net_link *net, struct net_peer *pee
     if (slot) {
         e->free_slots = slot->next;
     } else if (!(slot = calloc(1, sizeof(*slot))) ||
-               tern_net_memory_make(net, tern_base_round_up(e->buf_bytes, 64) + 2 * FRONT, 0, &slot->mr) < 0) {
+               tern_net_memory_make(net, tern_base_round_up(e->buf_bytes, 64) + (size_t)2 * FRONT, 0, &slot->mr) < 0) {
         free(slot);
         return NULL;
     } else {

@@ -128,7 +128,7 @@ tern_status tern_ofi_rx_open(struct ofi_link *ofi)
     int         rc;
 
     if ((st = tern_net_messages_open(&ofi->net)) < 0 ||
-        (st = tern_net_memory_make(&ofi->net, OFI_RX_MOST * RX_BYTES, 0, &ofi->rx_mr)) < 0)
+        (st = tern_net_memory_make(&ofi->net, (size_t)OFI_RX_MOST * RX_BYTES, 0, &ofi->rx_mr)) < 0)
         return st;
     for (unsigned i = 0; i < OFI_RX_MOST; i++)
         tern_net_ctx_init(&ofi->rx[i].ctx, NULL, rx_post, rx_refused);

@@ -146,7 +146,7 @@ static __attribute__((noinline)) void receive_any(const struct tern_am_arrival *
             memcpy(event->payload, carried, place.len);
     }
     if (!sound)
-        refuse(event->token->from, handler, "that makes no sense or names memory that this rank does not have");
+        refuse(event->token->from, handler, "which is invalid or names memory that this rank does not have");
     run(handler, event);
 }
 

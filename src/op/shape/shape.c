@@ -192,7 +192,7 @@ static struct tern_multi *multi_new(struct tern_ctx *ctx, const struct tern_shap
     const struct tern_stride *stride = shape->stride;
     size_t more = !stride ? tern_op_layout_list_bytes(&shape->local) + tern_op_layout_list_bytes(&shape->remote)
                   : method->most == 0 ? tern_op_stride_bytes(stride)
-                                      : 2 * stride->dims * sizeof(struct tern_layout_dim);
+                                      : (size_t)2 * stride->dims * sizeof(struct tern_layout_dim);
     struct tern_multi *m = tern_op_new(ctx, sizeof(*m) + more, method->most == 0 ? &at_once : &several, opts, call);
 
     if (!m)

@@ -90,7 +90,7 @@ static bool is_stored(const struct tern_tagged_op *op)
  * it. */
 static bool is_split(const struct tern_tagged_op *op)
 {
-    return op->want - op->fetched >= LEAST_SPLIT && split_window() >= 2 * PAGE && tern_opt.msg_piece > 0 &&
+    return op->want - op->fetched >= LEAST_SPLIT && split_window() >= (size_t)2 * PAGE && tern_opt.msg_piece > 0 &&
            op->attached && op->part.path->instant && op->request->source != tern_job.boot.rank &&
            tern_job.ops[op->part.link]->inject && tern_job.spin_ns > 0 &&
            (op->stored || atomic_load_explicit(&tern_op_tagged_awaiting_fin, memory_order_relaxed) == 0);
