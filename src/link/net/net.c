@@ -1,6 +1,8 @@
-/* net.c: what the parts of a link over a network share: opening and closing, the peers, and registered memory. */
+/* net.c: what the parts of a link over a network share: opening and closing, the peers, registered and exposed memory,
+ * and tables of the link contract. */
 #include "link/net/net.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,3 +149,55 @@ void tern_net_memory_free(struct net_link *net, struct net_mr *mr)
         munmap(mr->bytes, mr->size);
     mr->bytes = NULL;
 }
+
+/* ---- exposed memory ---- */
+
+void tern_net_exposed_drop(struct net_link *net, struct net_exposed *entry)
+{
+    tern_base_list_remove(&entry->base.node);
+    net->verbs->dereg(&entry->mr);
+    free(entry);
+}
+
+void tern_net_unexpose(struct tern_link *link, uint64_t region)
+{
+    struct net_link          *net = tern_net(link);
+    struct tern_link_exposed *entry;
+
+    pthread_mutex_lock(&net->lock);
+    while ((entry = tern_link_exposed_find(&net->exposed, region)))
+        tern_net_exposed_drop(net, (struct net_exposed *)entry);
+    pthread_mutex_unlock(&net->lock);
+}
+
+/* ---- the progress thread ---- */
+
+void tern_net_pin(pthread_t thread)
+{
+    cpu_set_t set;
+    int       core = (int)tern_opt.progress_core;
+
+    if (core < 0)
+        return;
+    CPU_ZERO(&set);
+    if (core < CPU_SETSIZE)
+        CPU_SET((size_t)core, &set);
+    if (core >= CPU_SETSIZE || pthread_setaffinity_np(thread, sizeof(set), &set) != 0)
+        tern_base_log(TERN_LOG_WARN, "the progress thread cannot be bound to core %d (TERN_PROGRESS_CORE)", core);
+}
+
+/* ---- tables ---- */
+
+const struct tern_msg_ops tern_net_msg_ops = {
+    .polled = true,
+    .max_data = tern_net_msg_max_data,
+    .open = tern_net_msg_open,
+    .send = tern_net_msg_send,
+    .drop = tern_net_msg_drop,
+    .send_short = tern_net_msg_short,
+    .poll = tern_net_msg_poll,
+    .flushed = tern_net_msg_flushed,
+    .pending = tern_net_msg_pending,
+};
+
+const struct tern_rpc_ops tern_net_rpc_ops = { .open = tern_net_rpc_open, .send = tern_net_rpc_send };

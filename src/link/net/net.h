@@ -305,6 +305,18 @@ tern_status tern_net_no_address(const struct net_link *net, int rank, uint16_t o
 tern_status tern_net_memory_make(struct net_link *net, size_t size, unsigned access, struct net_mr *mr);
 void        tern_net_memory_free(struct net_link *net, struct net_mr *mr);
 
+/* net.c. Revoke the access to a part, or to one of its registrations. The caller of drop must hold the lock, unless no
+ * other thread uses the link. */
+void tern_net_unexpose(struct tern_link *link, uint64_t region);
+void tern_net_exposed_drop(struct net_link *net, struct net_exposed *entry);
+
+/* net.c. Bind the progress thread to the core that the option TERN_PROGRESS_CORE names, if any. */
+void tern_net_pin(pthread_t thread);
+
+/* net.c: the tables of messages and RPCs. */
+extern const struct tern_msg_ops tern_net_msg_ops;
+extern const struct tern_rpc_ops tern_net_rpc_ops;
+
 /* net.c. tern_net_peer() returns the record of a peer, which it creates at the first use, or NULL with an error text if
  * there is no memory. tern_net_break_off() stops sending to the peer, because messages to it were lost or it is not
  * reachable. The caller must hold the lock. */

@@ -66,25 +66,11 @@ static bool link_reaches(const struct tern_link *link, int peer)
 
 static const struct tern_atomic_ops ofi_atomic = { .offers = tern_ofi_atomics, .start = tern_ofi_atomic_start };
 
-static const struct tern_msg_ops ofi_msg = {
-    .polled = true,
-    .max_data = tern_net_msg_max_data,
-    .open = tern_net_msg_open,
-    .send = tern_net_msg_send,
-    .drop = tern_net_msg_drop,
-    .send_short = tern_net_msg_short,
-    .poll = tern_net_msg_poll,
-    .flushed = tern_net_msg_flushed,
-    .pending = tern_net_msg_pending,
-};
-
-static const struct tern_rpc_ops ofi_rpc = { .open = tern_net_rpc_open, .send = tern_net_rpc_send };
-
 /* There are no groups: the core implements them with messages, or uses another link that reaches all members. */
 const struct tern_link_ops tern_ofi_ops = {
     .name = "ofi",
-    .msg = &ofi_msg,
-    .rpc = &ofi_rpc,
+    .msg = &tern_net_msg_ops,
+    .rpc = &tern_net_rpc_ops,
     .atomic = &ofi_atomic,
     .open = link_open,
     .close = link_close,
@@ -93,7 +79,7 @@ const struct tern_link_ops tern_ofi_ops = {
     .detach = tern_link_no_detach,
     .grown = tern_ofi_grown,
     .expose = tern_ofi_expose,
-    .unexpose = tern_ofi_unexpose,
+    .unexpose = tern_net_unexpose,
     .lane_open = tern_net_lane_open,
     .lane_close = tern_net_lane_close,
     .progress = tern_net_lane_progress,

@@ -139,7 +139,6 @@ tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle
                             struct tern_link_part *part);
 tern_status tern_ofi_grown(struct tern_link *link, const struct tern_mem_handle *handle, struct tern_link_part *part);
 tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *handle);
-void        tern_ofi_unexpose(struct tern_link *link, uint64_t region);
 void        tern_ofi_invalidate(struct tern_link *link, const void *addr, size_t len);
 void        tern_ofi_regions_close(struct ofi_link *ofi);
 

@@ -25,7 +25,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -349,20 +348,6 @@ static void progress_wake(struct tern_helper *helper)
     eventfd_write(((struct ofi_progress_thread *)helper)->wake, 1); /* read by is_woken() */
 }
 
-static void pin(pthread_t thread)
-{
-    cpu_set_t set;
-    int       core = (int)tern_opt.progress_core;
-
-    if (core < 0)
-        return;
-    CPU_ZERO(&set);
-    if (core < CPU_SETSIZE)
-        CPU_SET((size_t)core, &set);
-    if (core >= CPU_SETSIZE || pthread_setaffinity_np(thread, sizeof(set), &set) != 0)
-        tern_base_log(TERN_LOG_WARN, "the progress thread cannot be bound to core %d (TERN_PROGRESS_CORE)", core);
-}
-
 static void descriptors_close(struct ofi_progress_thread *thread)
 {
     close(thread->wake);
@@ -406,7 +391,7 @@ tern_status tern_ofi_progress_thread_start(struct ofi_link *ofi)
     if ((st = tern_boot_helper_add(&thread->helper, &thread->poller)) < 0)
         descriptors_close(thread);
     else
-        pin(thread->helper.thread);
+        tern_net_pin(thread->helper.thread);
     return st;
 }
 

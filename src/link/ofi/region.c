@@ -84,13 +84,6 @@ void tern_ofi_unregister(struct net_mr *mr)
     mr->handle = NULL;
 }
 
-static void drop(struct net_exposed *entry)
-{
-    tern_base_list_remove(&entry->base.node);
-    tern_ofi_unregister(&entry->mr);
-    free(entry);
-}
-
 /* Return the number of bytes to register for a part: the reserve, where registered memory need not be allocated. */
 static uint64_t bytes_to_register(const struct ofi_link *ofi, const struct tern_mem_handle *handle)
 {
@@ -134,7 +127,8 @@ tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *hand
     pthread_mutex_lock(&net->lock);
     entry = (struct net_exposed *)tern_link_exposed_find(&net->exposed, handle->region);
     if (entry && handle->size < entry->base.mem.size && bytes_to_register(tern_ofi(net), handle) < entry->registered) {
-        drop(entry); /* the part returns to its former size, which has a registration of its own */
+        /* the part returns to its former size, which has a registration of its own */
+        tern_net_exposed_drop(net, entry);
         entry = (struct net_exposed *)tern_link_exposed_find(&net->exposed, handle->region);
     }
     if (entry && handle->size <= entry->registered)
@@ -143,7 +137,7 @@ tern_status tern_ofi_expose(struct tern_link *link, struct tern_mem_handle *hand
         st = add_exposed(net, handle, &entry);
     if (st == TERN_OK && (st = tern_link_key_add(handle, TERN_LINK_OFI, &(struct key){ entry->mr.key, entry->mr.base },
                                                  sizeof(struct key))) < 0)
-        drop(entry);
+        tern_net_exposed_drop(net, entry);
     pthread_mutex_unlock(&net->lock);
     return st;
 }
@@ -162,17 +156,6 @@ tern_status tern_ofi_grown(struct tern_link *link, const struct tern_mem_handle 
         part->remote = key.base;
     __atomic_store_n(&part->key, key.key, __ATOMIC_RELAXED);
     return TERN_OK;
-}
-
-void tern_ofi_unexpose(struct tern_link *link, uint64_t region)
-{
-    struct net_link          *net = tern_net(link);
-    struct tern_link_exposed *entry;
-
-    pthread_mutex_lock(&net->lock);
-    while ((entry = tern_link_exposed_find(&net->exposed, region)))
-        drop((struct net_exposed *)entry);
-    pthread_mutex_unlock(&net->lock);
 }
 
 tern_status tern_ofi_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
@@ -313,5 +296,5 @@ void tern_ofi_regions_close(struct ofi_link *ofi)
     TERN_LIST_EACH(struct ofi_mr_entry, entry, &ofi->mr_cache, node)
         entry_drop(ofi, entry);
     TERN_LIST_EACH(struct net_exposed, entry, &ofi->net.exposed, base.node)
-        drop(entry);
+        tern_net_exposed_drop(&ofi->net, entry);
 }

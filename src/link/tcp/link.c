@@ -103,25 +103,11 @@ static bool link_reaches(const struct tern_link *link, int peer)
     return peer >= 0 && peer < net->ranks && peer != net->rank; /* the link self serves the rank itself */
 }
 
-static const struct tern_msg_ops tcp_msg = {
-    .polled = true,
-    .max_data = tern_net_msg_max_data,
-    .open = tern_net_msg_open,
-    .send = tern_net_msg_send,
-    .drop = tern_net_msg_drop,
-    .send_short = tern_net_msg_short,
-    .poll = tern_net_msg_poll,
-    .flushed = tern_net_msg_flushed,
-    .pending = tern_net_msg_pending,
-};
-
-static const struct tern_rpc_ops tcp_rpc = { .open = tern_net_rpc_open, .send = tern_net_rpc_send };
-
 /* There are no groups: the core implements them with messages, or uses another link that reaches all members. */
 const struct tern_link_ops tern_tcp_ops = {
     .name = "tcp",
-    .msg = &tcp_msg,
-    .rpc = &tcp_rpc,
+    .msg = &tern_net_msg_ops,
+    .rpc = &tern_net_rpc_ops,
     .open = link_open,
     .close = link_close,
     .reaches = link_reaches,
@@ -129,7 +115,7 @@ const struct tern_link_ops tern_tcp_ops = {
     .detach = tern_link_no_detach,
     .grown = tern_link_no_grown,
     .expose = tern_tcp_expose,
-    .unexpose = tern_tcp_unexpose,
+    .unexpose = tern_net_unexpose,
     .lane_open = tern_net_lane_open,
     .lane_close = tern_net_lane_close,
     .progress = tern_net_lane_progress,

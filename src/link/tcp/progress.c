@@ -8,7 +8,6 @@
  *
  * A poll asks epoll which sockets are ready, unless there are so few connections that reading them costs less.
  */
-#include <sched.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -221,20 +220,6 @@ void tern_tcp_progress_thread_wake(struct tcp_link *tcp)
         progress_wake(&tcp->progress_thread.helper);
 }
 
-static void pin(pthread_t thread)
-{
-    cpu_set_t set;
-    int       core = (int)tern_opt.progress_core;
-
-    if (core < 0)
-        return;
-    CPU_ZERO(&set);
-    if (core < CPU_SETSIZE)
-        CPU_SET((size_t)core, &set);
-    if (core >= CPU_SETSIZE || pthread_setaffinity_np(thread, sizeof(set), &set) != 0)
-        tern_base_log(TERN_LOG_WARN, "the progress thread cannot be bound to core %d (TERN_PROGRESS_CORE)", core);
-}
-
 tern_status tern_tcp_progress_thread_start(struct tcp_link *tcp)
 {
     struct tcp_progress_thread *thread = &tcp->progress_thread;
@@ -253,7 +238,7 @@ tern_status tern_tcp_progress_thread_start(struct tcp_link *tcp)
         .lock = PTHREAD_MUTEX_INITIALIZER,
     };
     if ((st = tern_boot_helper_add(&thread->helper, &thread->poller)) == TERN_OK)
-        pin(thread->helper.thread);
+        tern_net_pin(thread->helper.thread);
     return st;
 }
 

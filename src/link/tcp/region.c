@@ -102,13 +102,6 @@ void tern_tcp_unregister(struct net_mr *mr)
 
 /* ---- parts of regions ---- */
 
-static void drop(struct net_exposed *entry)
-{
-    tern_base_list_remove(&entry->base.node);
-    tern_tcp_unregister(&entry->mr);
-    free(entry);
-}
-
 static struct net_exposed *add_exposed(struct net_link *net, const struct tern_mem_handle *handle)
 {
     struct net_exposed *entry = malloc(sizeof(*entry));
@@ -142,23 +135,12 @@ tern_status tern_tcp_expose(struct tern_link *link, struct tern_mem_handle *hand
         mem->base = (unsigned char *)(uintptr_t)handle->addr;
         mem->size = entry->base.mem.size;
         if ((st = tern_link_key_add(handle, TERN_LINK_TCP, &entry->mr.key, sizeof(entry->mr.key))) < 0)
-            drop(entry);
+            tern_net_exposed_drop(net, entry);
     } else {
         st = tern_base_fail(TERN_ERR_NOMEM, "link tcp: no memory for a region of %zu bytes", (size_t)handle->size);
     }
     pthread_mutex_unlock(&net->lock);
     return st;
-}
-
-void tern_tcp_unexpose(struct tern_link *link, uint64_t region)
-{
-    struct net_link          *net = tern_net(link);
-    struct tern_link_exposed *entry;
-
-    pthread_mutex_lock(&net->lock);
-    while ((entry = tern_link_exposed_find(&net->exposed, region)))
-        drop((struct net_exposed *)entry);
-    pthread_mutex_unlock(&net->lock);
 }
 
 tern_status tern_tcp_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
@@ -180,6 +162,6 @@ tern_status tern_tcp_attach(struct tern_link *link, const struct tern_mem_handle
 void tern_tcp_regions_close(struct tcp_link *tcp)
 {
     TERN_LIST_EACH(struct net_exposed, entry, &tcp->net.exposed, base.node)
-        drop(entry);
+        tern_net_exposed_drop(&tcp->net, entry);
     free(tcp->mem);
 }

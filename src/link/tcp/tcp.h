@@ -227,7 +227,6 @@ void        tern_tcp_unregister(struct net_mr *mr);
 tern_status tern_tcp_attach(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
                             struct tern_link_part *part);
 tern_status tern_tcp_expose(struct tern_link *link, struct tern_mem_handle *handle);
-void        tern_tcp_unexpose(struct tern_link *link, uint64_t region);
 void        tern_tcp_regions_close(struct tcp_link *tcp);
 
 /* progress.c. drain and poll are the verbs: read the sockets and retry what was refused. watch adds a descriptor to
