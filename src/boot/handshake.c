@@ -33,6 +33,17 @@ bool tern_boot_handshake_place(struct tern_handshake *hs, const struct sockaddr 
     return true;
 }
 
+uint32_t tern_boot_handshake_port(int fd)
+{
+    struct sockaddr_storage name;
+    socklen_t               len = sizeof(name);
+    struct tern_handshake   hs = { .port = 0 };
+
+    if (getsockname(fd, (struct sockaddr *)(void *)&name, &len) == 0)
+        tern_boot_handshake_place(&hs, (struct sockaddr *)(void *)&name);
+    return hs.port;
+}
+
 uint64_t tern_boot_handshake_tag(const struct tern_handshake *hs, enum tern_handshake_step step)
 {
     uint8_t text[FACTS];

@@ -60,17 +60,6 @@ static int open_port(int family)
     return -1;
 }
 
-static unsigned port_of(int fd)
-{
-    struct sockaddr_storage name;
-    socklen_t               len = sizeof(name);
-    struct tern_handshake   hs = { .port = 0 };
-
-    if (getsockname(fd, (struct sockaddr *)(void *)&name, &len) == 0)
-        tern_boot_handshake_place(&hs, (struct sockaddr *)(void *)&name);
-    return hs.port;
-}
-
 /* Write the address of an interface as text. Returns false if the interface is down, is a loopback interface (or is
  * not, if loopback is true), or has an address that other nodes cannot use. */
 static bool write_address(const struct ifaddrs *entry, bool loopback, char *text)
@@ -126,7 +115,7 @@ tern_status tern_boot_relay_listen(struct tern_relay_listener *listener, char te
     if (listener->door < 0)
         return tern_base_fail(TERN_ERR_SYSTEM, "cannot open a port for the other nodes of the job: %s",
                               strerror(errno));
-    at = snprintf(text, TERN_PMI_VALUE, "%u,", port_of(listener->door));
+    at = snprintf(text, TERN_PMI_VALUE, "%u,", tern_boot_handshake_port(listener->door));
     for (int i = 0; i < TERN_SIPHASH_KEY; i++)
         at += snprintf(text + at, TERN_PMI_VALUE - (size_t)at, "%02x", listener->key[i]);
     snprintf(text + at, TERN_PMI_VALUE - (size_t)at, ",%016llx",

@@ -99,6 +99,21 @@ tern_status tern_net_peer_gone(int rank)
     return tern_base_fail(TERN_ERR_PEER, "rank %d is gone", rank);
 }
 
+bool tern_net_agrees(const struct net_link *net, uint32_t wire, uint32_t ring, uint64_t rpc_bytes,
+                     uint32_t notify_cells)
+{
+    return wire == NET_WIRE_LAYOUT && ring == net->msg.ring_bytes[TERN_CHANNEL_REQUEST] &&
+           rpc_bytes == net->rpc.buf_bytes && notify_cells == net->msg.shape[TERN_CHANNEL_NOTIFY].cells;
+}
+
+tern_status tern_net_disagrees(int rank)
+{
+    return tern_base_fail(TERN_ERR_LINK,
+                          "rank %d has another version of Tern, or another TERN_AM_QUEUE, TERN_NOTIFY_QUEUE or "
+                          "TERN_OFI_ROOM; all ranks need the same",
+                          rank);
+}
+
 tern_status tern_net_no_address(const struct net_link *net, int rank, uint16_t other, const char *other_name)
 {
     size_t len = 0;

@@ -290,6 +290,12 @@ tern_status tern_net_open(struct net_link *net, const struct net_verbs *verbs, c
 void        tern_net_close(struct net_link *net);
 tern_status tern_net_peer_gone(int rank); /* sets the error text and returns TERN_ERR_PEER */
 
+/* net.c. Return whether a rank that published these values uses the same format of messages and the same sizes.
+ * disagrees sets the error text and returns TERN_ERR_LINK. */
+bool        tern_net_agrees(const struct net_link *net, uint32_t wire, uint32_t ring, uint64_t rpc_bytes,
+                            uint32_t notify_cells);
+tern_status tern_net_disagrees(int rank);
+
 /* The status of an error of the network. A lack of memory is no fault of the network or of the peer. */
 static inline tern_status tern_net_status(int error)
 {

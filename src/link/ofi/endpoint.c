@@ -259,14 +259,8 @@ static tern_status address_check(const struct ofi_link *ofi, const struct addres
                               "rank %d uses the network provider %s and this rank %s; set TERN_OFI_PROVIDER for all of "
                               "them alike",
                               rank, its->provider, provider);
-    if (known && (its->wire != NET_WIRE_LAYOUT || its->ring != ofi->net.msg.ring_bytes[TERN_CHANNEL_REQUEST] ||
-                  its->rpc_bytes != ofi->net.rpc.buf_bytes ||
-                  its->notify_cells != ofi->net.msg.shape[TERN_CHANNEL_NOTIFY].cells))
-        return tern_base_fail(
-            TERN_ERR_LINK,
-            "rank %d has another version of Tern, or another TERN_AM_QUEUE, TERN_NOTIFY_QUEUE or TERN_OFI_ROOM; all "
-            "ranks need the same",
-            rank);
+    if (known && !tern_net_agrees(&ofi->net, its->wire, its->ring, its->rpc_bytes, its->notify_cells))
+        return tern_net_disagrees(rank);
     if (!known || its->format != ofi->endpoint.info->addr_format || its->len != len - offsetof(struct address, name))
         return tern_base_fail(TERN_ERR_LINK, "link ofi: rank %d published an invalid address", rank);
     return TERN_OK;

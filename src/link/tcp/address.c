@@ -64,17 +64,6 @@ tern_status tern_tcp_listen(struct tcp_link *tcp)
     return TERN_OK;
 }
 
-static uint32_t port_of(int fd)
-{
-    struct sockaddr_storage name;
-    socklen_t               len = sizeof(name);
-    struct tern_handshake   hs = { .port = 0 };
-
-    if (getsockname(fd, (struct sockaddr *)(void *)&name, &len) == 0)
-        tern_boot_handshake_place(&hs, (struct sockaddr *)(void *)&name);
-    return hs.port;
-}
-
 /* ---- the addresses of this machine ---- */
 
 static uint64_t network_id(const struct tcp_link *tcp)
@@ -180,7 +169,7 @@ tern_status tern_tcp_publish(struct tcp_link *tcp)
                             .ring = (uint32_t)tcp->net.msg.ring_bytes[TERN_CHANNEL_REQUEST],
                             .rpc_bytes = (uint32_t)tcp->net.rpc.buf_bytes,
                             .notify_cells = tcp->net.msg.shape[TERN_CHANNEL_NOTIFY].cells,
-                            .port = port_of(tcp->port),
+                            .port = tern_boot_handshake_port(tcp->port),
                             .network = network_id(tcp) };
 
     find_addresses(&mine, tcp->net.boot->nodes == 1);
@@ -222,14 +211,8 @@ static tern_status check(const struct tcp_link *tcp, const struct address *its, 
 {
     bool known = len == sizeof(*its) && its->layout == TCP_WIRE_LAYOUT;
 
-    if (known && (its->wire != NET_WIRE_LAYOUT || its->ring != tcp->net.msg.ring_bytes[TERN_CHANNEL_REQUEST] ||
-                  its->rpc_bytes != tcp->net.rpc.buf_bytes ||
-                  its->notify_cells != tcp->net.msg.shape[TERN_CHANNEL_NOTIFY].cells))
-        return tern_base_fail(
-            TERN_ERR_LINK,
-            "rank %d has another version of Tern, or another TERN_AM_QUEUE, TERN_NOTIFY_QUEUE or TERN_OFI_ROOM; all "
-            "ranks need the same",
-            rank);
+    if (known && !tern_net_agrees(&tcp->net, its->wire, its->ring, its->rpc_bytes, its->notify_cells))
+        return tern_net_disagrees(rank);
     if (!known || its->count == 0 || its->count > TCP_ADDRESSES || its->port == 0 || its->port > UINT16_MAX)
         return tern_base_fail(TERN_ERR_LINK, "link tcp: rank %d published an invalid address", rank);
     return TERN_OK;
