@@ -211,7 +211,7 @@ static tern_status judge(const struct net_link *net, struct tern_link_op *op)
         return TERN_PENDING;
     if (is_disconnected(op->net.error))
         return tern_base_fail(TERN_ERR_PEER, "the connection to rank %d broke: %s", rank, why(net, op));
-    return tern_base_fail(tern_net_status(op->net.error), "link %s: %s of %zu bytes %s rank %d failed: %s", net->name,
+    return tern_base_fail(TERN_ERR_LINK, "link %s: %s of %zu bytes %s rank %d failed: %s", net->name,
                           xfer->what  ? xfer->what
                           : xfer->get ? "a get"
                                       : "a put",

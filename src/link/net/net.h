@@ -296,7 +296,9 @@ bool        tern_net_agrees(const struct net_link *net, uint32_t wire, uint32_t 
                             uint32_t notify_cells);
 tern_status tern_net_disagrees(int rank);
 
-/* The status of an error of the network. A lack of memory is no fault of the network or of the peer. */
+/* The status of an error of the network, except of a transfer: a lack of memory is no fault of the network or of the
+ * peer. A transfer that fails in the network gets TERN_ERR_LINK in any case, because it may have had a part of its
+ * effect, and only then do the contracts of the calls permit that. */
 static inline tern_status tern_net_status(int error)
 {
     return error == ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_LINK;
