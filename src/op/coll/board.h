@@ -14,11 +14,11 @@
 #define TERN_BOARD_LONG 4096u /* bytes of a page: most bytes of a contribution */
 
 struct tern_board_cell {
-    _Alignas(64) _Atomic uint64_t word; /* written last: number, call and digest */
-    uint64_t      amount;
-    int32_t       root;
-    uint32_t      elem; /* bytes of an element, or 0 */
-    unsigned char brief[TERN_BOARD_SHORT];
+    _Alignas(64) unsigned char brief[TERN_BOARD_SHORT]; /* functions of the program read it: first, for its alignment */
+    _Atomic uint64_t word;                              /* written last: number, call and digest */
+    uint64_t         amount;
+    int32_t          root;
+    uint32_t         elem; /* bytes of an element, or 0 */
 };
 _Static_assert(sizeof(struct tern_board_cell) == 64, "a cell is a cache line");
 

@@ -134,6 +134,7 @@ struct tern_coll {
     int                    root;
     const int32_t         *view; /* while steps for some members are written: their ranks; NULL: for all */
     struct tern_coll_says  says;
+    uint32_t               number; /* of the call on the team */
     uint64_t               tag;
     const char            *algorithm; /* its name, for reports */
     struct tern_coll_how   how;
@@ -254,9 +255,11 @@ struct tern_station {
     _Atomic bool            again;   /* a thread that did not get the lock has found work */
     uint32_t                number;  /* of the last call on the team */
     uint32_t                losses;
-    _Atomic bool            broken; /* a call failed half way */
-    _Atomic bool            lost;   /* because a member is gone, of which the launcher may not know yet */
-    bool                    quit;   /* the other members know that calls fail here */
+    bool                    failed;       /* an operation failed half way, so that no later one can be completed. */
+    uint32_t                failed_first; /* its number: of several the least. Guarded by the lock */
+    _Atomic bool            broken;       /* a call failed half way */
+    _Atomic bool            lost;         /* because a member is gone, of which the launcher may not know yet */
+    bool                    quit;         /* the other members know that calls fail here */
     struct tern_coll_temp  *debris; /* memory that peers may still read */
     struct tern_activity    activity;
     struct tern_list        helped;                  /* on the list of the helper */

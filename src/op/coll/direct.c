@@ -21,8 +21,9 @@ bool tern_op_direct_takes(const struct tern_station *station, const struct tern_
 
 /* ---- agreeing on cross-memory attach ---- */
 
-/* Meet with a few bytes from each member. The cells of the others can be read until finish. */
-static tern_status meet(struct tern_meeting *m, const void *brief, size_t bytes)
+/* Meet with a few bytes from each member. The cells of the others can be read until finish. *shown returns whether the
+ * others can read those of this member. */
+static tern_status meet(struct tern_meeting *m, const void *brief, size_t bytes, bool *shown)
 {
     const struct tern_station *station = m->station;
     tern_status                st = tern_meeting_clear(m, false);
@@ -31,6 +32,7 @@ static tern_status meet(struct tern_meeting *m, const void *brief, size_t bytes)
         return st;
     memcpy(tern_cell_of(station, station->team->rank)->brief, brief, bytes);
     tern_meeting_publish(m);
+    *shown = true;
     st = tern_meeting_all(m);
     return m->odd >= 0 ? tern_meeting_mismatch(m, m->odd) : st;
 }
@@ -41,7 +43,8 @@ static tern_status agree(struct tern_station *station, struct tern_ctx *ctx, con
     struct tern_reach_probe probe = tern_op_reach_probe();
     struct tern_meeting     m = tern_meeting_begin(station, ctx, args);
     uint64_t                works = 1, all = 1;
-    tern_status             st = meet(&m, &probe, sizeof(probe));
+    bool                    shown = false;
+    tern_status             st = meet(&m, &probe, sizeof(probe), &shown);
 
     for (int i = 0; st == TERN_OK && i < station->team->size; i++)
         if (i != station->team->rank) {
@@ -49,15 +52,20 @@ static tern_status agree(struct tern_station *station, struct tern_ctx *ctx, con
             works &= tern_op_reach_try(station, i, &probe);
         }
     tern_meeting_finish(&m, true);
-    if (st < 0)
+    if (st < 0) {
+        tern_op_board_quit(station, station->meeting + shown);
         return st;
+    }
     m = tern_meeting_begin(station, ctx, args);
-    st = meet(&m, &works, sizeof(works));
+    shown = false;
+    st = meet(&m, &works, sizeof(works), &shown);
     for (int i = 0; st == TERN_OK && i < station->team->size; i++) {
         memcpy(&works, tern_cell_of(station, i)->brief, sizeof(works));
         all &= works;
     }
     tern_meeting_finish(&m, true);
+    if (st < 0)
+        tern_op_board_quit(station, station->meeting + shown);
     station->reach->attaches = all;
     station->reach->agreed = st == TERN_OK;
     return st;
@@ -93,27 +101,37 @@ static void leaving_describe(void *arg, char *text, size_t size)
              m->next, m->station->team->size);
 }
 
-/* Revoke the word of this member, which accesses nothing any more, and wait for the others. If calls do not match,
- * nobody has begun, and the word must stay, because it tells the others of the mismatch. */
-static void give_up(struct tern_meeting *m, tern_status why)
+/* Whether the word of another member shows that its call does not match. A revoked word does not. */
+static bool is_mismatch(const struct tern_meeting *m)
 {
+    return m->odd >= 0 && tern_word_call(atomic_load_explicit(&tern_cell_of(m->station, m->odd)->word,
+                                                              memory_order_relaxed)) != TERN_WORD_REVOKED;
+}
+
+/* Revoke the word of this member, which accesses nothing any more, and wait for the others. If calls do not match,
+ * nobody has begun, and the word must stay, because it tells the others of the mismatch. Nobody has begun either if
+ * there is no word yet: then the cell may still be needed by members that are behind. */
+static void give_up(const struct tern_direct *d, tern_status why)
+{
+    struct tern_meeting *m = d->m;
     struct tern_station *station = m->station;
     struct tern_board   *board = tern_board_of(station, station->team->rank);
+    bool                 revokes = d->shown && !is_mismatch(m);
     struct tern_wait     wait = {
             .poll = leaving_poll, .describe = leaving_describe, .arg = m, .deadline = TERN_FOREVER, .nap = 1000000
     };
 
-    if (m->odd < 0) {
+    if (revokes) {
         atomic_store_explicit(&board->why, why, memory_order_relaxed);                 /* published by the next two */
         atomic_store_explicit(&board->failed, station->meeting, memory_order_release); /* pairs with leave() */
         atomic_store_explicit(&tern_cell_of(station, station->team->rank)->word,
                               tern_word_make(station->meeting, TERN_WORD_REVOKED, 0, 0), memory_order_release);
     }
     atomic_store_explicit(&board->done, station->meeting, memory_order_release); /* as in done() */
-    tern_meeting_wake_all(m);
+    tern_op_board_quit(station, station->meeting + d->shown); /* wakes all */
     /* seq_cst: the revoked word before the loads of inside. Pairs with the fence in enter(). */
     atomic_thread_fence(memory_order_seq_cst);
-    if (m->odd < 0)
+    if (revokes)
         tern_core_wait(&wait);
 }
 
@@ -134,7 +152,7 @@ static tern_status enter(struct tern_direct *d)
         places.src = tern_op_reach_place(station, args->src, blocks ? all : args->len);
     if (tern_op_direct_shows_dst(args, d->me))
         places.dst = tern_op_reach_place(station, args->dst, args->call == TERN_COLL_GATHER ? all : args->len);
-    if ((st = meet(d->m, &places, sizeof(places))) < 0)
+    if ((st = meet(d->m, &places, sizeof(places), &d->shown)) < 0)
         return st;
     atomic_store_explicit(&tern_board_of(station, d->me)->inside, station->meeting, memory_order_relaxed);
     /* seq_cst: inside before the words are read again. Pairs with the fence in give_up(). */
@@ -218,15 +236,17 @@ tern_status tern_op_direct_call(struct tern_station *station, struct tern_ctx *c
         return st;
     }
     m = tern_meeting_begin(station, ctx, args);
-    if ((st = enter(&d)) == TERN_OK && d.far)
+    if ((st = enter(&d)) == TERN_OK && d.far) {
+        /* This member accesses no arrays: another one that gives up in this meeting does not wait for it. */
+        atomic_store_explicit(&tern_board_of(station, d.me)->inside, station->meeting - 1, memory_order_release);
         return TERN_AGAIN;
+    }
     if (st == TERN_OK && (st = tern_op_direct_work(&d)) == TERN_OK) {
         done(&d);
         st = leave(&d);
     }
     if (TERN_UNLIKELY(st < 0)) {
-        give_up(&m, st);
-        tern_op_board_quit(station, station->meeting + 1);
+        give_up(&d, st);
         atomic_store_explicit(&station->lost, st == TERN_ERR_PEER, memory_order_relaxed);
         atomic_store_explicit(&station->broken, true, memory_order_relaxed);
     }

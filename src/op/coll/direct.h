@@ -16,6 +16,7 @@ struct tern_direct {
     struct tern_coll_args *args;
     int                    me, size;
     bool                   far;   /* an array is out of reach */
+    bool                   shown; /* the others have been told where the arrays are */
     size_t                 chunk; /* bytes of the pieces of a reduction, at most */
 };
 

@@ -148,16 +148,6 @@ tern_status tern_meeting_wait_yielding(struct tern_meeting *m)
     return tern_meeting_is_over(m) ? TERN_OK : tern_meeting_wait_slowly(m);
 }
 
-/* The meeting with which all members must be done before this member writes. A cell is waited for in steps, because
- * others wake this member only at every step: all of them can be done with that meeting without this member. */
-static uint32_t awaited(const struct tern_station *station, bool page)
-{
-    uint32_t cell = station->meeting - TERN_BOARD_CELLS, used = station->paged[station->meeting % TERN_BOARD_PAGES];
-
-    cell = (cell + TERN_MEETING_STEP - 1) / TERN_MEETING_STEP * TERN_MEETING_STEP;
-    return page && (int32_t)(used - cell) > 0 ? used : cell;
-}
-
 /* The meeting with which all members are known to be done. */
 static uint32_t all_done(const struct tern_station *station)
 {
@@ -176,7 +166,7 @@ static uint32_t all_done(const struct tern_station *station)
 tern_status tern_meeting_wait_clear(struct tern_meeting *m, bool page)
 {
     struct tern_station *station = m->station;
-    uint32_t             until = awaited(station, page);
+    uint32_t             until = tern_meeting_awaited(station->meeting, station->paged[station->meeting % TERN_BOARD_PAGES], page);
     tern_status          st = TERN_OK;
 
     if ((int32_t)(until - station->cleared) > 0 && (st = tern_meeting_wait_done(m, until)) == TERN_OK)

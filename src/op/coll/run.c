@@ -151,7 +151,7 @@ bool tern_op_coll_run(struct tern_coll *c, bool *over)
     empty = collect(c);
     if (c->status < 0 && c->status != TERN_ERR_PEER && !c->warned) {
         c->warned = true;
-        tern_op_coll_warn(c->station, (uint32_t)(c->tag & TAG_NUMBER), c->detail);
+        tern_op_coll_warn(c->station, c->number, c->detail);
     }
     if (c->status < 0)
         *over = tern_op_coll_stop(c);

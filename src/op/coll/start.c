@@ -44,8 +44,8 @@ static void write_schedule(struct tern_coll *c, const struct tern_coll_args *arg
     a->write(c, args);
 }
 
-/* Create the operation of a call. NULL, with a detail: no memory. Then other ranks may wait for this one in vain, so
- * that the team is broken. */
+/* Create the operation of a call. NULL, with a detail: no memory. Then the team is broken, and other members that make
+ * the call learn of it: here if the call has a number, and otherwise by fail_others(). */
 static struct tern_coll *create(struct tern_station *station, struct tern_ctx *ctx, const struct tern_coll_args *args)
 {
     struct tern_coll *c = tern_op_coll_new(station, ctx, args);
@@ -57,6 +57,9 @@ static struct tern_coll *create(struct tern_station *station, struct tern_ctx *c
         if (c->status == TERN_OK)
             return c;
         tern_base_fail(c->status, "%s", c->detail);
+        pthread_mutex_lock(&station->lock);
+        tern_op_coll_warn(station, c->number, c->detail);
+        pthread_mutex_unlock(&station->lock);
         tern_core_op_drop(&c->op);
     }
     atomic_store_explicit(&station->broken, true, memory_order_relaxed);
@@ -312,12 +315,11 @@ static tern_status call(struct tern_ctx *ctx, struct tern_coll_args *args, const
     }
     if (!opts && way == BY_MESSAGES)
         tern_op_board_enter(station, args);
-    st = TERN_ERR_NOMEM;
-    if ((c = create(station, ctx, args)))
-        st = opts ? start_with(ctx, c, opts) : run_blocking(c);
-    if (opts)
-        return st;
-    tern_op_board_leave(station);
+    if ((c = create(station, ctx, args)) && opts)
+        return start_with(ctx, c, opts);
+    st = c ? run_blocking(c) : TERN_ERR_NOMEM;
+    if (!opts)
+        tern_op_board_leave(station);
     return TERN_LIKELY(st == TERN_OK) ? st : fail_others(station, ctx, args->call, st);
 }
 

@@ -79,7 +79,8 @@ struct tern_coll *tern_op_coll_new(struct tern_station *station, struct tern_ctx
     c->says = tern_op_coll_says(args);
     c->how = args->how;
     c->blocks = args->blocks;
-    c->tag = tag_make(++station->number, &c->says);
+    c->number = ++station->number;
+    c->tag = tag_make(c->number, &c->says);
     return c;
 }
 
@@ -148,6 +149,26 @@ static void check_losses(struct tern_station *station)
             c->op.call, lost, tern_core_team_world(station->team, lost));
 }
 
+/* An operation has failed half way: no later one can be completed. */
+static void note_failure(struct tern_station *station, const struct tern_coll *c)
+{
+    if (!station->failed || (int32_t)(station->failed_first - c->number) > 0)
+        station->failed_first = c->number;
+    station->failed = true;
+    atomic_store_explicit(&station->broken, true, memory_order_relaxed);
+    if (c->status == TERN_ERR_PEER)
+        atomic_store_explicit(&station->lost, true, memory_order_relaxed);
+}
+
+/* Let an operation fail if an earlier one has: members that have given up that one do not take part in this one. */
+static void check_earlier(const struct tern_station *station, struct tern_coll *c)
+{
+    if (TERN_UNLIKELY(station->failed) && (int32_t)(c->number - station->failed_first) > 0)
+        tern_op_coll_fail(c, TERN_ERR_STATE,
+                          "%s: an earlier collective call on the team failed half way; create another team",
+                          c->op.call);
+}
+
 /* Take an operation that has ended from the list. */
 static void leave(struct tern_station *station, struct tern_coll *c, struct tern_list *ended)
 {
@@ -159,9 +180,7 @@ static void leave(struct tern_station *station, struct tern_coll *c, struct tern
     if (!c->blocks)
         atomic_fetch_sub_explicit(&station->busy, 1, memory_order_relaxed);
     if (c->status < 0 && c->status != TERN_ERR_CANCELLED) { /* a cancelled one has not begun, on any rank */
-        atomic_store_explicit(&station->broken, true, memory_order_relaxed);
-        if (c->status == TERN_ERR_PEER)
-            atomic_store_explicit(&station->lost, true, memory_order_relaxed);
+        note_failure(station, c);
         while (last && last->next)
             last = last->next;
         if (last) { /* peers may still read what was sent to them */
@@ -186,6 +205,7 @@ static bool round_of(struct tern_station *station, struct tern_list *ended)
     TERN_LIST_EACH(struct tern_coll, c, &station->active, node) {
         bool over = false;
 
+        check_earlier(station, c);
         any |= tern_op_coll_run(c, &over);
         if (over)
             leave(station, c, ended);
@@ -223,9 +243,9 @@ void tern_op_coll_arrive(struct tern_coll *c)
     pthread_mutex_lock(&station->door);
     c->parked = false;
     tern_base_list_append(&station->arrived, &c->node);
-    pthread_mutex_unlock(&station->door); /* the operation may end at once from here on */
     /* release: the count. Pairs with tern_core_ctx_attend(). */
     atomic_store_explicit(&ctx->attention, true, memory_order_release);
+    pthread_mutex_unlock(&station->door); /* the operation may end at once, and its context be freed, from here on */
     if (!blocks)
         tern_op_coll_helper_wake();
 }
