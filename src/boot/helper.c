@@ -193,7 +193,7 @@ tern_status tern_boot_helper_add(struct tern_helper *helper, struct tern_helper_
     return st;
 }
 
-void tern_boot_helper_wake(struct tern_helper *helper, const struct tern_helper_poller *poller)
+static void end_sleep_of(struct tern_helper *helper, const struct tern_helper_poller *poller, bool naps_too)
 {
     int state;
 
@@ -201,10 +201,21 @@ void tern_boot_helper_wake(struct tern_helper *helper, const struct tern_helper_
     atomic_thread_fence(memory_order_seq_cst);
     if (!atomic_load_explicit(&poller->added, memory_order_relaxed))
         return;
-    if ((state = atomic_load_explicit(&helper->state, memory_order_relaxed)) == TERN_HELPER_RESTS)
+    state = atomic_load_explicit(&helper->state, memory_order_relaxed);
+    if (state == TERN_HELPER_RESTS || (naps_too && state == TERN_HELPER_NAPS))
         tern_boot_bell_wake(helper->bell);
     else if (state == TERN_HELPER_SLEEPS)
         helper->wake(helper);
+}
+
+void tern_boot_helper_wake(struct tern_helper *helper, const struct tern_helper_poller *poller)
+{
+    end_sleep_of(helper, poller, false);
+}
+
+void tern_boot_helper_rouse(struct tern_helper *helper, const struct tern_helper_poller *poller)
+{
+    end_sleep_of(helper, poller, true);
 }
 
 void tern_boot_helper_stop(struct tern_helper *helper)

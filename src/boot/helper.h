@@ -63,6 +63,9 @@ tern_status tern_boot_helper_add(struct tern_helper *helper, struct tern_helper_
  * published the work. Any thread. */
 void tern_boot_helper_wake(struct tern_helper *helper, const struct tern_helper_poller *poller);
 
+/* The same, but end a nap as well: the work is to begin soon. */
+void tern_boot_helper_rouse(struct tern_helper *helper, const struct tern_helper_poller *poller);
+
 /* Stop the thread, if it is running, and forget the pollers. */
 void tern_boot_helper_stop(struct tern_helper *helper);
 

@@ -76,6 +76,14 @@ enum tern_ctx_ordered {
 /* A value of inline_unflushed of a handle, which is never 0. */
 #define TERN_UNFLUSHED_NONE 2
 
+/* A region that was found by an address in the memory of a rank, while regions have not changed. */
+struct tern_region_found {
+    uint64_t            changes;
+    int                 rank;
+    uint64_t            addr, size;
+    struct tern_region *region;
+};
+
 /* A context that threads share consists of two objects. The program has a pointer to the first one, the handle, which
  * has no operations of its own. The second one, the inner context, has them, and a thread uses it only while it holds
  * its lock (core/shared.h). Calls on private contexts need no check for this: the handle has ranks of 0, so that the
@@ -126,13 +134,8 @@ struct tern_ctx {
     uint32_t             uses;
     bool                 waits;     /* the call may wait: inlined calls must enter the library */
     struct tern_ctx     *also_used; /* another context that the same call uses; NULL: none */
-    struct {                        /* cached result of the last tern_region_find */
-        uint64_t            changes;
-        int                 rank;
-        uint64_t            addr, size;
-        struct tern_region *region;
-    } found;
-    struct tern_roster_node ever; /* must be last; it outlives the context */
+    struct tern_region_found found; /* cached result of the last tern_region_find */
+    struct tern_roster_node  ever;  /* must be last; it outlives the context */
 };
 
 /* The memory of all contexts, freed ones and those of engines included. */

@@ -66,7 +66,10 @@ void tern_core_region_release(struct tern_region *region);
  * thread. */
 struct tern_region *tern_core_region_find(struct tern_ctx *ctx, int world_rank, uint64_t addr);
 
-/* The same for a region that contains `size` bytes from the address on. */
+/* The same with a cache that is not a context's: in the thread that uses it. All zero: nothing is cached. */
+struct tern_region *tern_core_region_find_cached(struct tern_region_found *cache, int world_rank, uint64_t addr);
+
+/* As tern_core_region_find, for a region that contains `size` bytes from the address on. */
 const struct tern_region *tern_core_region_covering(struct tern_ctx *ctx, int world_rank, uint64_t addr, uint64_t size);
 
 /* Copy the part of this rank of the job that has the name (tern_link_part.region); rank -1: this rank's own part of the

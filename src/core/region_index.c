@@ -180,15 +180,15 @@ static enum result look_up(const struct table *table, uint64_t changes, uint64_t
     return READ(table->sequence) != sequence ? STALE : there ? FOUND : ABSENT;
 }
 
-struct tern_region *tern_core_region_find(struct tern_ctx *ctx, int world_rank, uint64_t addr)
+struct tern_region *tern_core_region_find_cached(struct tern_region_found *cache, int world_rank, uint64_t addr)
 {
     uint64_t            changes = READ(tern_job.region_changes) + 1;
     const struct table *table;
     struct found        found = { 0, 0, NULL };
     enum result         result;
 
-    if (ctx->found.changes == changes && ctx->found.rank == world_rank && addr - ctx->found.addr < ctx->found.size)
-        return ctx->found.region;
+    if (cache->changes == changes && cache->rank == world_rank && addr - cache->addr < cache->size)
+        return cache->region;
     /* acquire: the tables are zeroed. Pairs with the release in table_now(). */
     table = atomic_load_explicit(&tables, memory_order_acquire);
     result = table ? look_up(table += world_rank, changes, addr, &found) : STALE;
@@ -200,12 +200,13 @@ struct tern_region *tern_core_region_find(struct tern_ctx *ctx, int world_rank, 
     }
     if (result == ABSENT)
         return NULL;
-    ctx->found.changes = changes;
-    ctx->found.rank = world_rank;
-    ctx->found.addr = found.addr;
-    ctx->found.size = found.size;
-    ctx->found.region = found.region;
+    *cache = (struct tern_region_found){ changes, world_rank, found.addr, found.size, found.region };
     return found.region;
+}
+
+struct tern_region *tern_core_region_find(struct tern_ctx *ctx, int world_rank, uint64_t addr)
+{
+    return tern_core_region_find_cached(&ctx->found, world_rank, addr);
 }
 
 const struct tern_region *tern_core_region_covering(struct tern_ctx *ctx, int world_rank, uint64_t addr, uint64_t size)

@@ -1,8 +1,9 @@
 /* coll_direct.c: long collective calls on a node whose arrays are in regions, in private memory, and in both.
  *
- * Promise: the result of a blocking collective call does not depend on where the arrays of the ranks are. Ranks access
- * the arrays of others by loads and stores in regions, and by cross-memory attach elsewhere; if one array is out of
- * reach, all ranks send messages. Lengths are around those of the pieces in which arrays are combined.
+ * Promise: the result of a collective call, blocking or not, does not depend on where the arrays of the ranks are.
+ * Ranks access the arrays of others by loads and stores in regions, and by cross-memory attach elsewhere; if one array is out
+ * of reach, all ranks send messages. Lengths are around those of the pieces in which arrays are combined. Several
+ * nonblocking calls may be outstanding, with blocking ones in between.
  *
  * ranks: 2 3 4 8
  * env: TERN_CMA=off
@@ -18,7 +19,7 @@
 
 static int                    me, size;
 static tern_region           *region;
-static uint64_t               plain[2][MOST]; /* source and result */
+static uint64_t               plain[3][MOST]; /* source, result, and the result of a call meanwhile */
 static const tern_reduce_args sum = { .size = sizeof(sum), .type = TERN_UINT64, .op = TERN_SUM };
 
 /* Word i of the source of a rank. */
@@ -44,6 +45,19 @@ static uint64_t sum_of(int ranks, size_t i)
     return all;
 }
 
+/* Make a call in one of the two forms. */
+static bool with;
+#define MAKE(name, ...)                                                                   \
+    do {                                                                                  \
+        tern_event event = TERN_EVENT_INIT;                                               \
+        if (!with)                                                                        \
+            OK(tern_##name(TERN_WORLD, __VA_ARGS__));                                     \
+        else                                                                              \
+            OK(tern_##name##_with(TERN_WORLD, __VA_ARGS__, &TERN_OPTS(.event = &event))); \
+        if (with)                                                                         \
+            OK(tern_event_wait(&event, TERN_FOREVER));                                    \
+    } while (0)
+
 static void reductions(int where, size_t n, bool in_place)
 {
     uint64_t *src = array(where, 0), *dst = in_place ? src : array(where, 1);
@@ -53,10 +67,10 @@ static void reductions(int where, size_t n, bool in_place)
         for (size_t i = 0; i < n; i++)
             src[i] = word(me, i);
         switch (call) {
-        case 0: OK(tern_allreduce(TERN_WORLD, src, dst, n, &sum)); break;
-        case 1: OK(tern_reduce(TERN_WORLD, root, src, dst, n, &sum)); break;
-        case 2: OK(tern_scan(TERN_WORLD, src, dst, n, &sum)); break;
-        default: OK(tern_exscan(TERN_WORLD, src, dst, n, &sum)); break;
+        case 0: MAKE(allreduce, src, dst, n, &sum); break;
+        case 1: MAKE(reduce, root, src, dst, n, &sum); break;
+        case 2: MAKE(scan, src, dst, n, &sum); break;
+        default: MAKE(exscan, src, dst, n, &sum); break;
         }
         for (size_t i = 0; i < n && (call != 1 || me == root) && (call != 3 || me > 0); i++)
             SAME(dst[i], sum_of(call == 2 ? me + 1 : call == 3 ? me : size, i));
@@ -70,29 +84,55 @@ static void blocks(int where, size_t n)
 
     for (size_t i = 0; i < n; i++)
         src[i] = word(me, i);
-    OK(tern_alltoall(TERN_WORLD, src, dst, bytes));
+    MAKE(alltoall, src, dst, bytes);
     for (size_t i = 0; i < each * (size_t)size; i++)
         SAME(dst[i], word((int)(i / each), mine + i % each));
-    OK(tern_allgather(TERN_WORLD, src, bytes, dst));
+    MAKE(allgather, src, bytes, dst);
     for (size_t i = 0; i < each * (size_t)size; i++)
         SAME(dst[i], word((int)(i / each), i % each));
-    OK(tern_gather(TERN_WORLD, 0, src, bytes, dst));
+    MAKE(gather, 0, src, bytes, dst);
     for (size_t i = 0; me == 0 && i < each * (size_t)size; i++)
         SAME(dst[i], word((int)(i / each), i % each));
-    OK(tern_scatter(TERN_WORLD, 0, src, dst, bytes));
+    MAKE(scatter, 0, src, dst, bytes);
     for (size_t i = 0; i < each; i++)
         SAME(dst[i], word(0, mine + i));
-    OK(tern_reduce_scatter(TERN_WORLD, src, dst, each, &sum));
+    MAKE(reduce_scatter, src, dst, each, &sum);
     for (size_t i = 0; i < each; i++)
         SAME(dst[i], sum_of(size, mine + i));
-    OK(tern_reduce_scatter(TERN_WORLD, src, src + mine, each, &sum)); /* in place */
+    MAKE(reduce_scatter, src, src + mine, each, &sum); /* in place */
     for (size_t i = 0; i < each; i++)
         SAME(src[mine + i], sum_of(size, mine + i));
     for (size_t i = 0; i < n; i++)
         src[i] = word(me, i);
-    OK(tern_broadcast(TERN_WORLD, size - 1, src, n * sizeof(*src)));
+    MAKE(broadcast, size - 1, src, n * sizeof(*src));
     for (size_t i = 0; i < n; i++)
         SAME(src[i], word(size - 1, i));
+}
+
+/* Reductions of several lengths at once, which end in another order on each rank, and blocking ones meanwhile. */
+static void several(int where)
+{
+    enum { SEVERAL = 12 };
+    uint64_t  *src = array(where, 0), *dst = array(where, 1), one = 1, all;
+    tern_event event[SEVERAL];
+    size_t     each = MOST / SEVERAL;
+
+    for (size_t i = 0; i < MOST; i++)
+        src[i] = word(me, i);
+    for (size_t k = 0; k < SEVERAL; k++) {
+        size_t n = k % 3 ? each : 1 + k;
+
+        OK(tern_allreduce_with(TERN_WORLD, src + k * each, dst + k * each, n, &sum, &TERN_OPTS(.event = &event[k])));
+        if (k % 4 == 0)
+            OK(tern_allreduce(TERN_WORLD, &one, &all, 1, &sum));
+        if (k % 4 == 2)
+            OK(tern_allreduce(TERN_WORLD, src, plain[2], each, &sum));
+    }
+    for (size_t i = 0; i < SEVERAL; i++)
+        OK(tern_event_wait(&event[(i * 5 + (size_t)me) % SEVERAL], TERN_FOREVER));
+    for (size_t k = 0; k < SEVERAL; k++)
+        for (size_t i = 0; i < (k % 3 ? each : 1 + k); i++)
+            SAME(dst[k * each + i], sum_of(size, k * each + i));
 }
 
 int main(void)
@@ -103,12 +143,15 @@ int main(void)
     me = tern_rank();
     size = tern_size();
     OK(tern_region_create(TERN_WORLD, 2 * sizeof(plain[0]), NULL, &region));
-    for (int where = 0; where < 3; where++)
-        for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-            blocks(where, lengths[i]);
-            reductions(where, lengths[i], false);
-            reductions(where, lengths[i], true);
+    for (int where = 0; where < 3; where++) {
+        several(where);
+        for (size_t i = 0; i < 2 * sizeof(lengths) / sizeof(lengths[0]); i++) {
+            with = i % 2 == 0;
+            blocks(where, lengths[i / 2]);
+            reductions(where, lengths[i / 2], false);
+            reductions(where, lengths[i / 2], true);
         }
+    }
     OK(tern_region_free(region));
     OK(tern_finalize());
     return 0;

@@ -1,5 +1,5 @@
-/* coll_late.c: members of a team on one node that give up a collective call because their time limit passes, while other
- * members are behind them, or access their arrays.
+/* coll_late.c: members of a team on one node that give up a collective call because their time limit passes, while
+ * other members are behind them, or access their arrays.
  *
  * Promise: a member that gives up does not disturb the calls before, which others may not have completed yet. After a
  * call has returned, with or without an error, no other rank accesses the arrays of the caller. Nobody waits forever: a

@@ -217,8 +217,7 @@ static void outstanding(void)
     int          n = 0;
 
     for (; n < 3 && st == TERN_OK && !odd; n += st == TERN_OK)
-        st = tern_allreduce_with(stage.ctx, src, dst + (size_t)n * WORDS, WORDS, &sum,
-                                 &TERN_OPTS(.event = &events[n]));
+        st = tern_allreduce_with(stage.ctx, src, dst + (size_t)n * WORDS, WORDS, &sum, &TERN_OPTS(.event = &events[n]));
     if (odd)
         st = tern_allreduce(stage.ctx, src, dst, 1, &sum);
     for (int i = n - 1; i >= 0; i--) {

@@ -12,8 +12,8 @@
 
 struct range { /* of ranks whose elements were combined, and the number of the element */
     _Alignas(16) int32_t first;
-    int32_t              end;
-    uint64_t             number;
+    int32_t  end;
+    uint64_t number;
 };
 
 static int          me, size;

@@ -29,7 +29,7 @@ so_many_survive() { [ "$(grep -c '^survived ' "$WORK/out")" = "$1" ]; }
 ways=node
 "$BIN/tern-info" | grep -q '^ *ofi ' && ways="node ofi hosts"
 for way in $ways; do
-    for how in brief full with mixed asleep; do
+    for how in brief full with mixed reading asleep; do
         run $way 3 $how
         [ $way != node ] || run $way 5 $how
     done

@@ -9,6 +9,8 @@
  *   full      allreduces and broadcasts of 300 KB
  *   with      nonblocking ones of both kinds, of which several are outstanding
  *   mixed     random calls of all kinds, blocking, nonblocking and triggered, on two overlapping teams
+ *   reading   a nonblocking allreduce with a function that takes long on rank 2, and in which rank 1 dies. The arrays
+ *             of rank 0 belong to the program again when its event is complete, even though rank 2 goes on
  *   asleep    one nonblocking allreduce; rank 1 does not take part, and the others sleep until their events complete
  */
 #include <sys/time.h>
@@ -134,6 +136,46 @@ static void close_teams(tern_team **team)
     }
 }
 
+static void combine_slowly(const void *in, void *inout, size_t count, void *user)
+{
+    static bool once;
+    uint64_t    a, b;
+
+    (void)user;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&a, (const char *)in + i * sizeof(a), sizeof(a));
+        memcpy(&b, (const char *)inout + i * sizeof(b), sizeof(b));
+        a += b;
+        memcpy((char *)inout + i * sizeof(a), &a, sizeof(a));
+    }
+    if (once)
+        return;
+    once = true;
+    usleep(tern_rank() == VICTIM ? 50000 : tern_rank() == VICTIM + 1 ? 300000 : 0);
+    if (tern_rank() == VICTIM)
+        fault_die();
+}
+
+static tern_status reading(tern_ctx *ctx)
+{
+    const tern_reduce_args slowly = {
+        .size = sizeof(slowly), .op = TERN_USER, .flags = TERN_COMMUTATIVE, .elem = 8, .fn = combine_slowly
+    };
+    tern_event  event;
+    tern_status st = tern_allreduce_with(ctx, from, to[0], WORDS, &slowly, &TERN_OPTS(.event = &event));
+
+    if (st < 0)
+        return st;
+    st = tern_event_wait(&event, TERN_FOREVER);
+    if (tern_rank() == 0) {
+        memset(to[0], 0x5a, sizeof(to[0]));
+        usleep(500000);
+        for (size_t i = 0; i < sizeof(to[0]); i++)
+            REQUIRE(((unsigned char *)to[0])[i] == 0x5a);
+    }
+    return st;
+}
+
 static tern_status calls(tern_ctx *ctx, const char *how)
 {
     tern_status st;
@@ -144,6 +186,8 @@ static tern_status calls(tern_ctx *ctx, const char *how)
         return several(ctx);
     if (strcmp(how, "mixed") == 0)
         return mixed();
+    if (strcmp(how, "reading") == 0)
+        return reading(ctx);
     if (strcmp(how, "asleep") == 0) {
         tern_event event;
 
@@ -168,7 +212,7 @@ int main(int argc, char **argv)
     seed = strtoull(argv[2], NULL, 10);
     open_teams(team);
     OK(tern_barrier(TERN_WORLD)); /* which a death afterwards does not undo */
-    if (tern_rank() == VICTIM)
+    if (tern_rank() == VICTIM && strcmp(argv[1], "reading") != 0)
         set_timer(atol(argv[2]));
     while ((st = calls(TERN_WORLD, argv[1])) == TERN_OK)
         continue;

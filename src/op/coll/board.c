@@ -19,7 +19,8 @@ void tern_op_board_open(struct tern_station *station)
 void tern_op_board_close(struct tern_station *station)
 {
     tern_op_reach_close(station->reach);
-    station->reach = NULL;
+    tern_op_reach_close(station->reach_with);
+    station->reach = station->reach_with = NULL;
     station->board = NULL; /* the group unmaps it */
 }
 

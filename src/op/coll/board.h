@@ -10,8 +10,9 @@
 
 #include "op/coll/coll.h"
 
-#define TERN_BOARD_SHORT 40u  /* bytes that fit into a cell */
-#define TERN_BOARD_LONG 4096u /* bytes of a page: most bytes of a contribution */
+#define TERN_BOARD_SHORT 40u               /* bytes that fit into a cell */
+#define TERN_BOARD_LONG 4096u              /* bytes of a page: most bytes of a contribution */
+#define TERN_BOARD_ANY (UINT64_C(1) << 32) /* there is an operation */
 
 struct tern_board_cell {
     _Alignas(64) unsigned char brief[TERN_BOARD_SHORT]; /* functions of the program read it: first, for its alignment */
@@ -32,6 +33,10 @@ struct tern_board {
     _Atomic int32_t  why;               /* the status with which it has; written before failed */
     /* The last meeting in which it accessed the memory of others (direct.h): read only after a failure. */
     _Alignas(64) _Atomic uint32_t inside;
+    uint32_t         reserved;
+    /* The nonblocking operation in which it accesses the memory of others (direct_with.h), and the first one whose
+     * arrays it has taken back: TERN_BOARD_ANY and the number of the operation; 0: none. */
+    _Atomic uint64_t works, revokes;
 };
 _Static_assert(sizeof(struct tern_board) <= TERN_LINK_BOARD, "a board fits");
 

@@ -102,6 +102,9 @@ enum tern_coll_step_kind {
     TERN_COLL_COMBINE, /* to = from combined with with; from belongs to lower ranks */
     TERN_COLL_PACK,    /* copy count elements of `bytes` bytes at the strides */
     TERN_COLL_COMPARE, /* the calls of all ranks: check.h */
+    TERN_COLL_MEET,    /* the places of the arrays of all ranks are known: direct_with.h */
+    TERN_COLL_AGREE,   /* whether all ranks can reach the memory of the others is known: direct_with.h */
+    TERN_COLL_WORK,    /* access the arrays of the other ranks: direct_with.h */
 };
 
 struct tern_coll_step {
@@ -121,41 +124,44 @@ struct tern_coll_temp {
 
 struct tern_station;
 struct tern_coll_nodes;
+struct tern_direct_with;
 
 /* An operation. Its first part is a record to which events point (core/op.h). */
 struct tern_coll {
-    struct tern_op         op;   /* must be first */
-    struct tern_list       node; /* on a list of the station */
-    struct tern_station   *station;
-    struct tern_ctx       *ctx;        /* of the program: private, or the inner context of a shared one */
-    struct tern_counter   *counter;    /* incremented at the end; NULL: none */
-    int                    rank, size; /* of this process in the team, and of the team; or in the view */
-    uint8_t                call;
-    int                    root;
-    const int32_t         *view; /* while steps for some members are written: their ranks; NULL: for all */
-    struct tern_coll_says  says;
-    uint32_t               number; /* of the call on the team */
-    uint64_t               tag;
-    const char            *algorithm; /* its name, for reports */
-    struct tern_coll_how   how;
-    struct tern_coll_step *step;              /* [steps] */
-    uint32_t               steps, room, next; /* written; allocated; the next to execute */
-    uint32_t               oldest;            /* no earlier step has a request */
-    struct tern_coll_temp *temps;
-    tern_status            status;      /* the first error */
-    bool                   blocks;      /* the program waits in the call */
-    bool                   parked;      /* it waits for its counter, or for operations of its context */
-    uint8_t                gates;       /* number of these; guarded by the door of the station */
-    bool                   ended;       /* a thread is about to report its end. Guarded by the lock of the station */
-    bool                   warned;      /* the other members know of the error */
-    uint32_t               looks;       /* number of looks without progress, for the search for mismatched calls */
-    char                   detail[384]; /* text of the error; "": none */
+    struct tern_op           op;   /* must be first */
+    struct tern_list         node; /* on a list of the station */
+    struct tern_station     *station;
+    struct tern_ctx         *ctx;        /* of the program: private, or the inner context of a shared one */
+    struct tern_counter     *counter;    /* incremented at the end; NULL: none */
+    int                      rank, size; /* of this process in the team, and of the team; or in the view */
+    uint8_t                  call;
+    int                      root;
+    const int32_t           *view; /* while steps for some members are written: their ranks; NULL: for all */
+    struct tern_coll_says    says;
+    uint32_t                 number; /* of the call on the team */
+    uint64_t                 tag;
+    const char              *algorithm; /* its name, for reports */
+    struct tern_coll_how     how;
+    struct tern_coll_step   *step;              /* [steps] */
+    uint32_t                 steps, room, next; /* written; allocated; the next to execute */
+    uint32_t                 oldest;            /* no earlier step has a request */
+    struct tern_coll_temp   *temps;
+    struct tern_direct_with *direct; /* direct_with.h: the members access the arrays of each other; NULL: they do not */
+    tern_status              status; /* the first error */
+    bool                     blocks; /* the program waits in the call */
+    bool                     parked; /* it waits for its counter, or for operations of its context */
+    uint8_t                  gates;  /* number of these; guarded by the door of the station */
+    bool                     ended;  /* a thread is about to report its end. Guarded by the lock of the station */
+    bool                     warned; /* the other members know of the error */
+    uint32_t                 looks;  /* number of looks without progress, for the search for mismatched calls */
+    char                     detail[384]; /* text of the error; "": none */
 };
 
 /* Write a step. A step for which there is no memory makes the schedule fail (status). */
 void tern_coll_send(struct tern_coll *c, int peer, const void *from, size_t bytes);
 void tern_coll_recv(struct tern_coll *c, int peer, void *to, size_t bytes);
 void tern_coll_wait(struct tern_coll *c);
+void tern_coll_step(struct tern_coll *c, enum tern_coll_step_kind kind); /* that needs no arguments */
 void tern_coll_copy(struct tern_coll *c, void *to, const void *from, size_t bytes);
 void tern_coll_combine(struct tern_coll *c, void *to, const void *lower, const void *upper, size_t bytes);
 /* Copy count elements of `bytes` bytes; the strides are distances in bytes. */
@@ -260,11 +266,12 @@ struct tern_station {
     _Atomic bool            broken;       /* a call failed half way */
     _Atomic bool            lost;         /* because a member is gone, of which the launcher may not know yet */
     bool                    quit;         /* the other members know that calls fail here */
-    struct tern_coll_temp  *debris; /* memory that peers may still read */
+    struct tern_coll_temp  *debris;       /* memory that peers may still read */
     struct tern_activity    activity;
     struct tern_list        helped;                  /* on the list of the helper */
     struct tern_board      *board;                   /* [size] board.h; NULL: none */
     struct tern_reach      *reach;                   /* reach.h; NULL: no member has accessed the memory of others */
+    struct tern_reach      *reach_with;              /* that of nonblocking operations. Guarded by the lock */
     uint32_t                meeting;                 /* number of the last blocking call of a team with a board */
     uint32_t                cleared;                 /* all members have completed this meeting */
     uint32_t                paged[TERN_BOARD_PAGES]; /* the last meeting for which each page of the board was used */
@@ -283,7 +290,7 @@ static inline struct tern_station *tern_op_coll_station(struct tern_team *team)
 struct tern_coll *tern_op_coll_new(struct tern_station *station, struct tern_ctx *ctx,
                                    const struct tern_coll_args *args);
 
-/* Let an operation start, in any thread. */
+/* Let an operation start, in any thread. The caller makes progress, or wakes the helper thread. */
 void tern_op_coll_arrive(struct tern_coll *c);
 
 /* Something has happened for which the operation waits: the last time, let it start. With an error, it ends instead. */
@@ -291,6 +298,11 @@ void tern_op_coll_open_gate(struct tern_coll *c, tern_status status, const char 
 
 /* Make progress on the operations of a station. */
 void tern_op_coll_progress(struct tern_station *station);
+
+/* The same for a thread that starts an operation, and does not wait for it: leave steps that take long to others. The
+ * caller wakes the helper thread afterwards. is_brief: whether this thread does so. */
+void tern_op_coll_progress_briefly(struct tern_station *station);
+bool tern_op_coll_is_brief(void);
 
 /* Record the first error of an operation. */
 void tern_op_coll_fail(struct tern_coll *c, tern_status status, const char *format, ...)
@@ -308,6 +320,9 @@ bool tern_op_coll_stop(struct tern_coll *c);
 void tern_op_coll_describe(const struct tern_coll *c, char *text, size_t size);
 
 /* ---- the calls (start.c) ---- */
+
+/* Write the schedule of a call that sends messages. */
+void tern_op_coll_write(struct tern_coll *c, const struct tern_coll_args *args);
 
 /* Make a checked call: blocking (opts is NULL), or with options. */
 tern_status tern_op_coll_call(struct tern_ctx *ctx, struct tern_coll_args *args, const tern_opts *opts);

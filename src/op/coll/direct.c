@@ -49,7 +49,7 @@ static tern_status agree(struct tern_station *station, struct tern_ctx *ctx, con
     for (int i = 0; st == TERN_OK && i < station->team->size; i++)
         if (i != station->team->rank) {
             memcpy(&probe, tern_cell_of(station, i)->brief, sizeof(probe));
-            works &= tern_op_reach_try(station, i, &probe);
+            works &= tern_op_reach_try(station->reach, i, &probe);
         }
     tern_meeting_finish(&m, true);
     if (st < 0) {
@@ -128,7 +128,7 @@ static void give_up(const struct tern_direct *d, tern_status why)
                               tern_word_make(station->meeting, TERN_WORD_REVOKED, 0, 0), memory_order_release);
     }
     atomic_store_explicit(&board->done, station->meeting, memory_order_release); /* as in done() */
-    tern_op_board_quit(station, station->meeting + d->shown); /* wakes all */
+    tern_op_board_quit(station, station->meeting + d->shown);                    /* wakes all */
     /* seq_cst: the revoked word before the loads of inside. Pairs with the fence in enter(). */
     atomic_thread_fence(memory_order_seq_cst);
     if (revokes)
@@ -141,33 +141,19 @@ static void give_up(const struct tern_direct *d, tern_status why)
 static tern_status enter(struct tern_direct *d)
 {
     struct tern_station    *station = d->station;
-    struct tern_coll_places places = { { TERN_PLACE_NONE, 0 }, { TERN_PLACE_NONE, 0 } };
-    struct tern_coll_args  *args = d->args;
-    size_t                  all = args->len * (size_t)d->size;
-    bool                    blocks =
-        args->call == TERN_COLL_ALLTOALL || args->call == TERN_COLL_REDUCE_SCATTER || args->call == TERN_COLL_SCATTER;
-    tern_status st;
+    struct tern_coll_places places = tern_op_direct_own_places(d);
+    tern_status             st;
 
-    if (tern_op_direct_shows_src(args, d->me))
-        places.src = tern_op_reach_place(station, args->src, blocks ? all : args->len);
-    if (tern_op_direct_shows_dst(args, d->me))
-        places.dst = tern_op_reach_place(station, args->dst, args->call == TERN_COLL_GATHER ? all : args->len);
     if ((st = meet(d->m, &places, sizeof(places), &d->shown)) < 0)
         return st;
     atomic_store_explicit(&tern_board_of(station, d->me)->inside, station->meeting, memory_order_relaxed);
     /* seq_cst: inside before the words are read again. Pairs with the fence in give_up(). */
     atomic_thread_fence(memory_order_seq_cst);
-    for (int i = 0; i < d->size; i++) {
-        const struct tern_board_cell *cell = tern_cell_of(station, i);
-
+    for (int i = 0; i < d->size; i++)
         /* acquire: why it was revoked. Pairs with give_up(). */
-        if (atomic_load_explicit(&cell->word, memory_order_acquire) != d->m->word)
+        if (atomic_load_explicit(&tern_cell_of(station, i)->word, memory_order_acquire) != d->m->word)
             return tern_meeting_given_up(d->m, i);
-        memcpy(&places, cell->brief, sizeof(places));
-        d->far |= places.src.name == TERN_PLACE_FAR || places.dst.name == TERN_PLACE_FAR;
-        if (i != d->me && (places.src.name == TERN_PLACE_ADDRESS || places.dst.name == TERN_PLACE_ADDRESS))
-            d->chunk = TERN_REACH_CHUNK;
-    }
+    tern_op_direct_look(d);
     return TERN_OK;
 }
 
@@ -236,6 +222,9 @@ tern_status tern_op_direct_call(struct tern_station *station, struct tern_ctx *c
         return st;
     }
     m = tern_meeting_begin(station, ctx, args);
+    d.reach = station->reach;
+    d.places = tern_cell_of(station, 0)->brief;
+    d.stride = TERN_LINK_BOARD;
     if ((st = enter(&d)) == TERN_OK && d.far) {
         /* This member accesses no arrays: another one that gives up in this meeting does not wait for it. */
         atomic_store_explicit(&tern_board_of(station, d.me)->inside, station->meeting - 1, memory_order_release);

@@ -6,13 +6,18 @@
  * bytes, and bytes that a member overwrites are read by that member only. */
 #pragma once
 
+#include <string.h>
+
 #include "op/coll/meeting.h"
 #include "op/coll/reach.h"
 
 /* A call under way. */
 struct tern_direct {
-    struct tern_meeting   *m;
+    struct tern_meeting   *m; /* NULL: a nonblocking call (direct_with.h) */
     struct tern_station   *station;
+    struct tern_reach     *reach;
+    const unsigned char   *places; /* of member 0: struct tern_coll_places, */
+    size_t                 stride; /* and the distance to those of the next member */
     struct tern_coll_args *args;
     int                    me, size;
     bool                   far;   /* an array is out of reach */
@@ -26,6 +31,28 @@ bool tern_op_direct_takes(const struct tern_station *station, const struct tern_
 /* Make the call. TERN_AGAIN: an array is out of reach, and all members must send messages; the meeting goes on until
  * tern_op_board_leave(). */
 tern_status tern_op_direct_call(struct tern_station *station, struct tern_ctx *ctx, struct tern_coll_args *args);
+
+/* Whether the call has a block for each rank in the source. */
+static inline bool tern_direct_has_blocks(const struct tern_coll_args *args)
+{
+    return args->call == TERN_COLL_ALLTOALL || args->call == TERN_COLL_REDUCE_SCATTER ||
+           args->call == TERN_COLL_SCATTER;
+}
+
+/* Where the arrays of a member are. */
+static inline struct tern_coll_places tern_direct_places(const struct tern_direct *d, int member)
+{
+    struct tern_coll_places places;
+
+    memcpy(&places, d->places + (size_t)member * d->stride, sizeof(places));
+    return places;
+}
+
+/* Return where the arrays of this member are, as far as others access them. */
+struct tern_coll_places tern_op_direct_own_places(const struct tern_direct *d);
+
+/* Take note of the places of all members: whether an array is out of reach, and how long pieces are. */
+void tern_op_direct_look(struct tern_direct *d);
 
 /* direct_work.c: the part of the work of this member. */
 tern_status tern_op_direct_work(const struct tern_direct *d);

@@ -1,4 +1,4 @@
-/* direct_work.c: what each member does in a long call on one node (direct.h).
+/* direct_work.c: what each member does in a long call on one node (direct.h, direct_with.h).
  *
  *     broadcast                    each member reads its copy from the root, except an n-th, which the root writes
  *     reduce, allreduce, scans     each member combines a slice of the arrays of all, and writes it where it is needed
@@ -37,6 +37,32 @@ bool tern_op_direct_shows_dst(const struct tern_coll_args *args, int rank)
     }
 }
 
+struct tern_coll_places tern_op_direct_own_places(const struct tern_direct *d)
+{
+    const struct tern_coll_args *args = d->args;
+    struct tern_coll_places      places = { { TERN_PLACE_NONE, 0 }, { TERN_PLACE_NONE, 0 } };
+    size_t                       all = args->len * (size_t)d->size;
+
+    if (tern_op_direct_shows_src(args, d->me))
+        places.src = tern_op_reach_place(d->reach, args->src, tern_direct_has_blocks(args) ? all : args->len);
+    if (tern_op_direct_shows_dst(args, d->me))
+        places.dst = tern_op_reach_place(d->reach, args->dst, args->call == TERN_COLL_GATHER ? all : args->len);
+    return places;
+}
+
+void tern_op_direct_look(struct tern_direct *d)
+{
+    for (int i = 0; i < d->size; i++) {
+        struct tern_coll_places places = tern_direct_places(d, i);
+        bool addresses = places.src.name == TERN_PLACE_ADDRESS || places.dst.name == TERN_PLACE_ADDRESS;
+
+        d->far |= places.src.name == TERN_PLACE_FAR || places.dst.name == TERN_PLACE_FAR;
+        d->far |= addresses && !d->reach->attaches;
+        if (i != d->me && addresses)
+            d->chunk = TERN_REACH_CHUNK;
+    }
+}
+
 /* ---- the arrays of the members ---- */
 
 /* Find the array of a member. That of this member is its own memory. */
@@ -52,8 +78,8 @@ static tern_status find(const struct tern_direct *d, int member, bool dst, struc
             memcpy(&array->base, &d->args->src, sizeof(array->base)); /* is only read */
         return TERN_OK;
     }
-    memcpy(&places, tern_cell_of(d->station, member)->brief, sizeof(places));
-    return tern_op_reach_find(d->station, member, dst ? &places.dst : &places.src, array) ? TERN_OK : TERN_ERR_LINK;
+    places = tern_direct_places(d, member);
+    return tern_op_reach_find(d->reach, member, dst ? &places.dst : &places.src, array) ? TERN_OK : TERN_ERR_LINK;
 }
 
 static tern_status get(const struct tern_direct *d, int member, size_t at, unsigned char *to, size_t bytes)
@@ -63,7 +89,7 @@ static tern_status get(const struct tern_direct *d, int member, size_t at, unsig
 
     if (st < 0 || (array.base && to == array.base + at))
         return st;
-    return tern_op_reach_get(d->station, &array, at, to, bytes);
+    return tern_op_reach_get(d->reach, &array, at, to, bytes);
 }
 
 static tern_status put(const struct tern_direct *d, int member, size_t at, const unsigned char *from, size_t bytes)
@@ -73,7 +99,7 @@ static tern_status put(const struct tern_direct *d, int member, size_t at, const
 
     if (st < 0 || (array.base && from == array.base + at))
         return st;
-    return tern_op_reach_put(d->station, &array, at, from, bytes);
+    return tern_op_reach_put(d->reach, &array, at, from, bytes);
 }
 
 /* ---- copies ---- */
@@ -112,9 +138,8 @@ static tern_status collect(const struct tern_direct *d, size_t at)
  * is overwritten before it is read. All members find the same. */
 static bool combines_at_root(const struct tern_direct *d)
 {
-    struct tern_coll_places root;
+    struct tern_coll_places root = tern_direct_places(d, d->args->root);
 
-    memcpy(&root, tern_cell_of(d->station, d->args->root)->brief, sizeof(root));
     return root.dst.name != TERN_PLACE_ADDRESS &&
            (d->size == 2 || root.src.name != root.dst.name || root.src.at != root.dst.at);
 }
@@ -148,7 +173,7 @@ static const unsigned char *operand(const struct tern_direct *d, const struct ch
         return NULL;
     if (array.base)
         return array.base + c->from;
-    *st = tern_op_reach_get(d->station, &array, c->from, c->in, c->bytes);
+    *st = tern_op_reach_get(d->reach, &array, c->from, c->in, c->bytes);
     return *st < 0 ? NULL : c->in;
 }
 
@@ -249,8 +274,8 @@ static tern_status reduce(const struct tern_direct *d, size_t at, size_t end, si
         struct chunk c = { .from = at,
                            .to = to,
                            .bytes = end - at < most ? end - at : most,
-                           .sum = d->station->reach->scratch,
-                           .in = d->station->reach->scratch + TERN_REACH_CHUNK };
+                           .sum = d->reach->scratch,
+                           .in = d->reach->scratch + TERN_REACH_CHUNK };
 
         st = work(d, &c);
     }

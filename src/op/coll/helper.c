@@ -20,7 +20,8 @@ static struct {
     struct tern_helper_poller poller;
     pthread_mutex_t           lock; /* guards stations */
     struct tern_list          stations;
-    int64_t                   last; /* result of the last poll */
+    int64_t                   last;   /* result of the last poll */
+    _Atomic bool              roused; /* there is work since that poll which must not wait for the end of a nap */
 } helper = { .poller = { .poll = poll_stations },
              .lock = PTHREAD_MUTEX_INITIALIZER,
              .stations = TERN_LIST_INIT(helper.stations) };
@@ -69,8 +70,11 @@ static int64_t poll_stations(struct tern_helper_poller *poller, bool again)
     int64_t least = TERN_HELPER_IDLE;
 
     (void)poller;
-    if (again && helper.last == TERN_HELPER_NAP)
-        return TERN_HELPER_NAP; /* the announced nap is short, so that nothing has to end it */
+    /* relaxed: after the fence of the announcement. Pairs with tern_op_coll_helper_wake(). */
+    if (again && helper.last == TERN_HELPER_NAP && !atomic_load_explicit(&helper.roused, memory_order_relaxed))
+        return TERN_HELPER_NAP; /* the announced nap is short, so that nothing else has to end it */
+    /* acquire: the operation. Pairs with the release in tern_op_coll_helper_wake(). */
+    atomic_exchange_explicit(&helper.roused, false, memory_order_acquire);
     pthread_mutex_lock(&helper.lock);
     TERN_LIST_EACH(struct tern_station, station, &helper.stations, helped) {
         int64_t ns = poll_station(station);
@@ -118,7 +122,16 @@ tern_status tern_op_coll_leave(void)
     return tern_core_wait(&wait);
 }
 
-void tern_op_coll_helper_wake(void)
+void tern_op_coll_helper_wake(struct tern_station *station, bool is_long)
 {
-    tern_boot_helper_wake(&tern_core_helper, &helper.poller);
+    if (busy(station) == 0)
+        return;
+    if (!is_long) {
+        tern_boot_helper_wake(&tern_core_helper, &helper.poller);
+        return;
+    }
+    atomic_store_explicit(&station->activity.polled, false, memory_order_relaxed); /* a hint */
+    /* release: the operation. Pairs with poll_stations(). The fence of the next call orders it before the state. */
+    atomic_store_explicit(&helper.roused, true, memory_order_release);
+    tern_boot_helper_rouse(&tern_core_helper, &helper.poller);
 }

@@ -166,8 +166,8 @@ static uint32_t all_done(const struct tern_station *station)
 tern_status tern_meeting_wait_clear(struct tern_meeting *m, bool page)
 {
     struct tern_station *station = m->station;
-    uint32_t             until = tern_meeting_awaited(station->meeting, station->paged[station->meeting % TERN_BOARD_PAGES], page);
-    tern_status          st = TERN_OK;
+    uint32_t until = tern_meeting_awaited(station->meeting, station->paged[station->meeting % TERN_BOARD_PAGES], page);
+    tern_status st = TERN_OK;
 
     if ((int32_t)(until - station->cleared) > 0 && (st = tern_meeting_wait_done(m, until)) == TERN_OK)
         station->cleared = all_done(station);

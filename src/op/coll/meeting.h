@@ -174,8 +174,8 @@ static inline tern_status tern_meeting_wait_done(struct tern_meeting *m, uint32_
 }
 
 /* The meeting with which all members must be done before the cell, and with page the page, of a meeting can be written
- * again. `used`: the last meeting that used the page. The meeting of the cell is rounded up to the next step: all of them
- * can be done with that meeting without this member. A page that was used before that needs nothing else; the
+ * again. `used`: the last meeting that used the page. The meeting of the cell is rounded up to the next step: all of
+ * them can be done with that meeting without this member. A page that was used before that needs nothing else; the
  * subtraction tells this also when the numbers have wrapped around since. */
 static inline uint32_t tern_meeting_awaited(uint32_t meeting, uint32_t used, bool page)
 {

@@ -12,6 +12,10 @@ struct tern_reach *tern_op_reach_open(const struct tern_station *station)
 {
     struct tern_reach *reach = calloc(1, sizeof(*reach));
 
+    if (reach) {
+        reach->station = station;
+        reach->attaches = true;
+    }
     if (reach && (reach->member = calloc((size_t)station->team->size, sizeof(*reach->member))) &&
         (reach->scratch = aligned_alloc(4096, 2 * (size_t)TERN_REACH_CHUNK)))
         return reach;
@@ -35,10 +39,10 @@ struct tern_reach_probe tern_op_reach_probe(void)
                                       .pid = atomic_load(&tern_core_job_slot(tern_job.boot.rank)->pid) };
 }
 
-bool tern_op_reach_try(const struct tern_station *station, int member, const struct tern_reach_probe *probe)
+bool tern_op_reach_try(struct tern_reach *reach, int member, const struct tern_reach_probe *probe)
 {
-    int                    world = tern_core_team_world(station->team, member);
-    struct tern_link_part *part = &station->reach->member[member].part;
+    int                    world = tern_core_team_world(reach->station->team, member);
+    struct tern_link_part *part = &reach->member[member].part;
     struct tern_mem_handle handle = { .addr = probe->probe,
                                       .size = sizeof(struct tern_link_probe),
                                       .probe = probe->probe,
@@ -72,24 +76,24 @@ static bool is_common(const struct tern_station *station, const struct tern_regi
     return true;
 }
 
-struct tern_coll_place tern_op_reach_place(const struct tern_station *station, const void *array, size_t bytes)
+struct tern_coll_place tern_op_reach_place(struct tern_reach *reach, const void *array, size_t bytes)
 {
     uint64_t                  addr = (uint64_t)(uintptr_t)array;
     int                       me = tern_job.boot.rank;
-    const struct tern_region *region = tern_core_region_covering(station->ctx, me, addr, bytes);
+    const struct tern_region *region = tern_core_region_find_cached(&reach->found, me, addr);
 
-    if (region && is_common(station, region) &&
+    if (region && is_common(reach->station, region) &&
+        tern_base_covers(tern_link_part_size(&region->part[me]), addr - region->part[me].addr, bytes) &&
         (region->part[me].mem_kind == TERN_MEM_ARENA || region->part[me].mem_kind == TERN_MEM_HUGE))
         return (struct tern_coll_place){ .name = region->part[me].region, .at = addr - region->part[me].addr };
-    return (struct tern_coll_place){ .name = station->reach->attaches ? TERN_PLACE_ADDRESS : TERN_PLACE_FAR,
-                                     .at = addr };
+    return (struct tern_coll_place){ .name = reach->attaches ? TERN_PLACE_ADDRESS : TERN_PLACE_FAR, .at = addr };
 }
 
-bool tern_op_reach_find(const struct tern_station *station, int member, const struct tern_coll_place *place,
+bool tern_op_reach_find(struct tern_reach *reach, int member, const struct tern_coll_place *place,
                         struct tern_coll_array *array)
 {
-    struct tern_reach_member *of = &station->reach->member[member];
-    int                       world = tern_core_team_world(station->team, member);
+    struct tern_reach_member *of = &reach->member[member];
+    int                       world = tern_core_team_world(reach->station->team, member);
     uint64_t                  changes = atomic_load_explicit(&tern_job.region_changes, memory_order_relaxed) + 1;
     struct tern_link_part     part;
 
@@ -109,34 +113,34 @@ bool tern_op_reach_find(const struct tern_station *station, int member, const st
     return true;
 }
 
-static tern_status transfer(const struct tern_station *station, const struct tern_coll_array *array, size_t at,
-                            void *local, size_t bytes, bool get)
+static tern_status transfer(const struct tern_reach *reach, const struct tern_coll_array *array, size_t at, void *local,
+                            size_t bytes, bool get)
 {
-    const struct tern_link_part *part = &station->reach->member[array->member].part;
+    const struct tern_link_part *part = &reach->member[array->member].part;
     struct tern_xfer xfer = { .part = part, .offset = array->addr + at, .local = local, .len = bytes, .get = get };
 
     if (bytes == 0)
         return TERN_OK;
-    return part->path->start(station->ctx->lane[part->link], &xfer, NULL);
+    return part->path->start(reach->station->ctx->lane[part->link], &xfer, NULL);
 }
 
-tern_status tern_op_reach_get(const struct tern_station *station, const struct tern_coll_array *array, size_t at,
-                              void *to, size_t bytes)
+tern_status tern_op_reach_get(const struct tern_reach *reach, const struct tern_coll_array *array, size_t at, void *to,
+                              size_t bytes)
 {
     if (!array->base)
-        return transfer(station, array, at, to, bytes, true);
+        return transfer(reach, array, at, to, bytes, true);
     memcpy(to, array->base + at, bytes);
     return TERN_OK;
 }
 
-tern_status tern_op_reach_put(const struct tern_station *station, const struct tern_coll_array *array, size_t at,
+tern_status tern_op_reach_put(const struct tern_reach *reach, const struct tern_coll_array *array, size_t at,
                               const void *from, size_t bytes)
 {
     void *local;
 
     if (!array->base) {
         memcpy(&local, &from, sizeof(local)); /* a put does not write to it */
-        return transfer(station, array, at, local, bytes, false);
+        return transfer(reach, array, at, local, bytes, false);
     }
     memcpy(array->base + at, from, bytes);
     return TERN_OK;

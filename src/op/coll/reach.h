@@ -30,10 +30,12 @@ struct tern_reach_member {
 };
 
 struct tern_reach {
-    bool                      agreed; /* whether cross-memory attach works is known */
-    bool                      attaches;
-    unsigned char            *scratch; /* two chunks */
-    struct tern_reach_member *member;  /* [size] */
+    const struct tern_station *station;
+    bool                       agreed;   /* whether cross-memory attach works between all members is known, */
+    bool                       attaches; /* and whether it does; until then an address may be published */
+    struct tern_region_found   found;    /* the region of this rank's last array */
+    unsigned char             *scratch;  /* two chunks */
+    struct tern_reach_member  *member;   /* [size] */
 };
 
 /* Bytes of the pieces in which arrays are combined, so that they stay in a cache: for arrays that are accessed by loads
@@ -60,17 +62,17 @@ struct tern_reach_probe {
     uint32_t reserved;
 };
 struct tern_reach_probe tern_op_reach_probe(void);
-bool tern_op_reach_try(const struct tern_station *station, int member, const struct tern_reach_probe *probe);
+bool                    tern_op_reach_try(struct tern_reach *reach, int member, const struct tern_reach_probe *probe);
 
 /* Return where an array of this rank is. */
-struct tern_coll_place tern_op_reach_place(const struct tern_station *station, const void *array, size_t bytes);
+struct tern_coll_place tern_op_reach_place(struct tern_reach *reach, const void *array, size_t bytes);
 
 /* Find an array of a member. Returns false, with a detail, if this rank does not have the region. */
-bool tern_op_reach_find(const struct tern_station *station, int member, const struct tern_coll_place *place,
+bool tern_op_reach_find(struct tern_reach *reach, int member, const struct tern_coll_place *place,
                         struct tern_coll_array *array);
 
 /* Copy from and to an array of a member. */
-tern_status tern_op_reach_get(const struct tern_station *station, const struct tern_coll_array *array, size_t at,
-                              void *to, size_t bytes);
-tern_status tern_op_reach_put(const struct tern_station *station, const struct tern_coll_array *array, size_t at,
+tern_status tern_op_reach_get(const struct tern_reach *reach, const struct tern_coll_array *array, size_t at, void *to,
+                              size_t bytes);
+tern_status tern_op_reach_put(const struct tern_reach *reach, const struct tern_coll_array *array, size_t at,
                               const void *from, size_t bytes);

@@ -5,6 +5,7 @@
 #include "core/job.h"
 #include "op/coll/check.h"
 #include "op/coll/coll.h"
+#include "op/coll/direct_with.h"
 #include "op/coll/tag.h"
 #include "op/tagged/tagged.h"
 
@@ -122,6 +123,13 @@ static bool execute(struct tern_coll *c, struct tern_coll_step *step)
     case TERN_COLL_COPY: memmove(step->to, step->from, step->bytes); break;
     case TERN_COLL_PACK: pack(step); break;
     case TERN_COLL_COMPARE: tern_op_coll_compare(c, step); break;
+    case TERN_COLL_MEET: tern_op_direct_with_meet(c); break;
+    case TERN_COLL_AGREE: tern_op_direct_with_agree(c); break;
+    case TERN_COLL_WORK:
+        if (tern_op_coll_is_brief())
+            return false;
+        tern_op_direct_with_work(c);
+        break;
     case TERN_COLL_COMBINE:
         if (!tern_op_coll_combine(&c->how, step->to, step->from, step->with, step->bytes))
             tern_op_coll_fail(c, TERN_ERR_NOMEM, "%s: no memory for an element", c->op.call);
@@ -168,7 +176,7 @@ bool tern_op_coll_run(struct tern_coll *c, bool *over)
 
 bool tern_op_coll_stop(struct tern_coll *c)
 {
-    bool over = true;
+    bool over = !c->direct || c->next == 0 || tern_op_direct_with_revoke(c); /* next: nobody knows the arrays yet */
 
     for (uint32_t i = c->oldest; i < c->next; i++) {
         struct tern_coll_step *step = &c->step[i];

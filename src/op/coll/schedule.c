@@ -70,9 +70,14 @@ void tern_coll_recv(struct tern_coll *c, int peer, void *to, size_t bytes)
     } while (bytes > 0);
 }
 
+void tern_coll_step(struct tern_coll *c, enum tern_coll_step_kind kind)
+{
+    step_new(c, kind);
+}
+
 void tern_coll_wait(struct tern_coll *c)
 {
-    step_new(c, TERN_COLL_WAIT);
+    tern_coll_step(c, TERN_COLL_WAIT);
 }
 
 void tern_coll_copy(struct tern_coll *c, void *to, const void *from, size_t bytes)

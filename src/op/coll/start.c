@@ -12,6 +12,7 @@
 #include "op/coll/check.h"
 #include "op/coll/coll.h"
 #include "op/coll/direct.h"
+#include "op/coll/direct_with.h"
 #include "op/coll/helper.h"
 #include "op/coll/tree.h"
 #include "op/trigger/engine.h"
@@ -30,7 +31,7 @@ static void write_alone(struct tern_coll *c, const struct tern_coll_args *args)
         tern_coll_copy(c, args->dst + tern_coll_at(&args->to, 0), args->src + tern_coll_at(&args->from, 0), args->len);
 }
 
-static void write_schedule(struct tern_coll *c, const struct tern_coll_args *args)
+void tern_op_coll_write(struct tern_coll *c, const struct tern_coll_args *args)
 {
     const struct tern_coll_algorithm *a;
 
@@ -53,7 +54,10 @@ static struct tern_coll *create(struct tern_station *station, struct tern_ctx *c
     if (c) {
         if (TERN_BASE_DEBUG && c->size > 1)
             tern_op_coll_write_check(c, args);
-        write_schedule(c, args);
+        if (tern_op_direct_with_takes(station, args))
+            tern_op_direct_with_write(c, args);
+        else
+            tern_op_coll_write(c, args);
         if (c->status == TERN_OK)
             return c;
         tern_base_fail(c->status, "%s", c->detail);
@@ -212,7 +216,7 @@ static void hold(struct tern_ctx *ctx, struct tern_coll *c)
 static tern_status start_with(struct tern_ctx *ctx, struct tern_coll *c, const tern_opts *opts)
 {
     struct tern_station *station = c->station;
-    bool                 completes = c->call == TERN_COLL_BARRIER;
+    bool                 completes = c->call == TERN_COLL_BARRIER, is_long = c->direct != NULL;
     tern_status          st = TERN_OK;
 
     c->op.events = opts->event ? 1 : 0;
@@ -224,7 +228,8 @@ static tern_status start_with(struct tern_ctx *ctx, struct tern_coll *c, const t
     }
     if (!opts->when && !completes) {
         tern_op_coll_arrive(c);
-        tern_op_coll_progress(station);
+        tern_op_coll_progress_briefly(station);
+        tern_op_coll_helper_wake(station, is_long);
         return TERN_OK;
     }
     c->parked = true;
@@ -238,7 +243,8 @@ static tern_status start_with(struct tern_ctx *ctx, struct tern_coll *c, const t
     tern_op_coll_open_gate(c, TERN_OK, "");
     if (st < 0 && opts->event)
         *opts->event = TERN_EVENT_INIT; /* the operation was cancelled, and the context frees it */
-    tern_op_coll_progress(station);
+    tern_op_coll_progress_briefly(station);
+    tern_op_coll_helper_wake(station, is_long);
     return st;
 }
 

@@ -213,6 +213,20 @@ static bool round_of(struct tern_station *station, struct tern_list *ended)
     return any;
 }
 
+static _Thread_local bool is_brief;
+
+bool tern_op_coll_is_brief(void)
+{
+    return is_brief;
+}
+
+void tern_op_coll_progress_briefly(struct tern_station *station)
+{
+    is_brief = true;
+    tern_op_coll_progress(station);
+    is_brief = false;
+}
+
 void tern_op_coll_progress(struct tern_station *station)
 {
     struct tern_list ended, *node;
@@ -246,22 +260,22 @@ void tern_op_coll_arrive(struct tern_coll *c)
     /* release: the count. Pairs with tern_core_ctx_attend(). */
     atomic_store_explicit(&ctx->attention, true, memory_order_release);
     pthread_mutex_unlock(&station->door); /* the operation may end at once, and its context be freed, from here on */
-    if (!blocks)
-        tern_op_coll_helper_wake();
 }
 
 void tern_op_coll_open_gate(struct tern_coll *c, tern_status status, const char *text)
 {
     struct tern_station *station = c->station;
-    bool                 last;
+    bool                 last, is_long = c->direct != NULL;
 
     pthread_mutex_lock(&station->door);
     if (status < 0)
         tern_op_coll_fail(c, status, "%s", text);
     last = --c->gates == 0;
     pthread_mutex_unlock(&station->door);
-    if (last)
+    if (last) {
         tern_op_coll_arrive(c);
+        tern_op_coll_helper_wake(station, is_long);
+    }
 }
 
 void tern_op_coll_advance(struct tern_ctx *ctx)
