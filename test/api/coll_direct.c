@@ -1,9 +1,9 @@
 /* coll_direct.c: long collective calls on a node whose arrays are in regions, in private memory, and in both.
  *
  * Promise: the result of a collective call, blocking or not, does not depend on where the arrays of the ranks are.
- * Ranks access the arrays of others by loads and stores in regions, and by cross-memory attach elsewhere; if one array is out
- * of reach, all ranks send messages. Lengths are around those of the pieces in which arrays are combined. Several
- * nonblocking calls may be outstanding, with blocking ones in between.
+ * Ranks access the arrays of others by loads and stores in regions, and by cross-memory attach elsewhere; if one array
+ * is out of reach, all ranks send messages. Lengths are around those of the pieces in which arrays are combined.
+ * Several nonblocking calls may be outstanding, with blocking ones in between.
  *
  * ranks: 2 3 4 8
  * env: TERN_CMA=off

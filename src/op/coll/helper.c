@@ -122,15 +122,12 @@ tern_status tern_op_coll_leave(void)
     return tern_core_wait(&wait);
 }
 
-void tern_op_coll_helper_wake(struct tern_station *station, bool is_long)
+void tern_op_coll_helper_wake(bool is_long)
 {
-    if (busy(station) == 0)
-        return;
     if (!is_long) {
         tern_boot_helper_wake(&tern_core_helper, &helper.poller);
         return;
     }
-    atomic_store_explicit(&station->activity.polled, false, memory_order_relaxed); /* a hint */
     /* release: the operation. Pairs with poll_stations(). The fence of the next call orders it before the state. */
     atomic_store_explicit(&helper.roused, true, memory_order_release);
     tern_boot_helper_rouse(&tern_core_helper, &helper.poller);

@@ -8,8 +8,8 @@ void tern_op_coll_helper_join(struct tern_station *station);
 void tern_op_coll_helper_leave(struct tern_station *station);
 
 /* Wake the helper thread, because an operation was started. is_long: the thread is to make progress at once, unless the
- * program does meanwhile. Without effect if no operation is outstanding. */
-void tern_op_coll_helper_wake(struct tern_station *station, bool is_long);
+ * program does meanwhile. */
+void tern_op_coll_helper_wake(bool is_long);
 
 /* Start the helper thread, if the options permit it. */
 tern_status tern_op_coll_help(void);

@@ -213,6 +213,14 @@ static void hold(struct tern_ctx *ctx, struct tern_coll *c)
         tern_core_shared_unlock(ctx);
 }
 
+/* Make the first steps of an operation that may have started, and let the helper thread make the others. */
+static void begin(struct tern_station *station, bool is_long)
+{
+    tern_op_coll_progress_briefly(station);
+    if (atomic_load_explicit(&station->busy, memory_order_relaxed) > 0) /* written by the thread that executes them */
+        tern_op_coll_helper_wake(is_long);
+}
+
 static tern_status start_with(struct tern_ctx *ctx, struct tern_coll *c, const tern_opts *opts)
 {
     struct tern_station *station = c->station;
@@ -228,8 +236,7 @@ static tern_status start_with(struct tern_ctx *ctx, struct tern_coll *c, const t
     }
     if (!opts->when && !completes) {
         tern_op_coll_arrive(c);
-        tern_op_coll_progress_briefly(station);
-        tern_op_coll_helper_wake(station, is_long);
+        begin(station, is_long);
         return TERN_OK;
     }
     c->parked = true;
@@ -243,8 +250,7 @@ static tern_status start_with(struct tern_ctx *ctx, struct tern_coll *c, const t
     tern_op_coll_open_gate(c, TERN_OK, "");
     if (st < 0 && opts->event)
         *opts->event = TERN_EVENT_INIT; /* the operation was cancelled, and the context frees it */
-    tern_op_coll_progress_briefly(station);
-    tern_op_coll_helper_wake(station, is_long);
+    begin(station, is_long);
     return st;
 }
 

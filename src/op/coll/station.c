@@ -256,6 +256,8 @@ void tern_op_coll_arrive(struct tern_coll *c)
         atomic_fetch_add_explicit(&station->busy, 1, memory_order_relaxed);
     pthread_mutex_lock(&station->door);
     c->parked = false;
+    if (c->direct) /* the helper thread is not to wait for the program, unless that polls from here on */
+        atomic_store_explicit(&station->activity.polled, false, memory_order_relaxed); /* a hint */
     tern_base_list_append(&station->arrived, &c->node);
     /* release: the count. Pairs with tern_core_ctx_attend(). */
     atomic_store_explicit(&ctx->attention, true, memory_order_release);
@@ -274,7 +276,7 @@ void tern_op_coll_open_gate(struct tern_coll *c, tern_status status, const char 
     pthread_mutex_unlock(&station->door);
     if (last) {
         tern_op_coll_arrive(c);
-        tern_op_coll_helper_wake(station, is_long);
+        tern_op_coll_helper_wake(is_long); /* the station may be gone */
     }
 }
 
