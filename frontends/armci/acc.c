@@ -43,6 +43,11 @@ static int accumulate(const struct tern_armci_op *op, void *src, void *dst, int 
 
     if (tern_armci_is_empty(op, src, bytes))
         return 0;
+    if (tern_armci_is_odd(op->acc, (uintptr_t)dst)) {
+        tern_armci_acc_odd(op, &(struct tern_armci_box){ .src = src, .dst = dst, .count = &bytes });
+        tern_armci_set_done(op->call, op->handle);
+        return 0;
+    }
     place = tern_armci_find(op->call, op->proc, dst);
     if (tern_armci.near[op->proc]) {
         tern_front_check(

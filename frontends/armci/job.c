@@ -79,6 +79,7 @@ static int start(const char *call)
     tern_armci.peers = tern_front_alloc(call, (size_t)size, sizeof *tern_armci.peers);
     tern_armci.waited = tern_front_alloc(call, (size_t)size, sizeof *tern_armci.waited);
     tern_armci_start_groups();
+    tern_armci_start_odd(call);
     return 0;
 }
 
@@ -142,6 +143,7 @@ static void stop(const char *call)
     tern_front_check(tern_barrier(tern_armci.near_ctx), call, "the barrier of all ranks");
     tern_armci_free_handles();
     tern_armci_drop_mutexes();
+    tern_armci_stop_odd(call);
     tern_armci_drop_messages();
     tern_armci_drop_blocks();
     tern_armci_stop_groups();

@@ -190,6 +190,24 @@ bool tern_armci_is_empty(const struct tern_armci_op *op, const void *local, int 
 /* acc.c: what an accumulate computes. */
 tern_acc_args tern_armci_acc_args(const char *call, int datatype, const void *scale);
 
+/* acc_odd.c: accumulates to elements that are not aligned, and the mutexes that they need. tern_armci_acc_odd has
+ * completed the accumulate when it returns. */
+void tern_armci_start_odd(const char *call);
+void tern_armci_stop_odd(const char *call);
+void tern_armci_acc_odd(const struct tern_armci_op *op, const struct tern_armci_box *box);
+
+/* The size of a number: of an element, or of a part of a complex one. */
+static inline size_t tern_armci_part_bytes(const tern_acc_args *args)
+{
+    return args->type == TERN_INT32 || args->type == TERN_FLOAT || args->type == TERN_COMPLEX_FLOAT ? 4 : 8;
+}
+
+/* Whether elements are not aligned to the size of their numbers. bits are those of all addresses and strides. */
+static inline bool tern_armci_is_odd(const tern_acc_args *args, uintptr_t bits)
+{
+    return TERN_UNLIKELY((bits & 7) != 0) && (bits & (tern_armci_part_bytes(args) - 1)) != 0;
+}
+
 /* strided.c: copies of boxes within this process. */
 void tern_armci_copy_box(const struct tern_armci_box *box);
 bool tern_armci_check_box(const char *call, const struct tern_armci_box *box);

@@ -154,6 +154,16 @@ static int get_box(const struct tern_armci_op *op, const struct tern_armci_box *
         tern_get_strided_with(tern_armci.far_ctx, place.region, op->proc, &shape.strided, tern_armci_opts(op, &end)));
 }
 
+/* Whether the elements of the destination are not aligned. */
+static bool is_odd(const struct tern_armci_op *op, const struct tern_armci_box *box)
+{
+    uintptr_t bits = (uintptr_t)box->dst;
+
+    for (int i = 0; i < box->levels; i++)
+        bits |= (uintptr_t)(intptr_t)box->dst_stride[i];
+    return tern_armci_is_odd(op->acc, bits);
+}
+
 static int acc_box(const struct tern_armci_op *op, const struct tern_armci_box *box)
 {
     struct shape            shape;
@@ -161,6 +171,11 @@ static int acc_box(const struct tern_armci_op *op, const struct tern_armci_box *
     struct tern_armci_end   end;
 
     if (!tern_armci_check_box(op->call, box)) {
+        tern_armci_set_done(op->call, op->handle);
+        return 0;
+    }
+    if (is_odd(op, box)) {
+        tern_armci_acc_odd(op, box);
         tern_armci_set_done(op->call, op->handle);
         return 0;
     }

@@ -74,12 +74,29 @@ static void copy_list(const struct tern_armci_op *op, void *const *remote, const
         tern_armci_copy(iov->dst_ptr_array[i], iov->src_ptr_array[i], (size_t)iov->bytes);
 }
 
+/* Accumulate the segments of a descriptor whose elements are not all aligned. Returns whether that is so. */
+static bool acc_odd_list(const struct tern_armci_op *op, const armci_giov_t *iov)
+{
+    uintptr_t bits = 0;
+
+    for (int i = 0; i < iov->ptr_array_len; i++)
+        bits |= (uintptr_t)iov->dst_ptr_array[i];
+    if (!tern_armci_is_odd(op->acc, bits))
+        return false;
+    for (int i = 0; i < iov->ptr_array_len; i++)
+        tern_armci_acc_odd(op, &(struct tern_armci_box){
+                                   .src = iov->src_ptr_array[i], .dst = iov->dst_ptr_array[i], .count = &iov->bytes });
+    return true;
+}
+
 static void move_list(const struct tern_armci_op *op, enum kind kind, const armci_giov_t *iov)
 {
     void *const *remote = kind == GET ? iov->src_ptr_array : iov->dst_ptr_array;
 
     if (tern_armci.near[op->proc] && kind != ACC) {
         copy_list(op, remote, iov);
+    } else if (kind == ACC && acc_odd_list(op, iov)) {
+        return;
     } else if (in_one_block(op, remote, iov->ptr_array_len)) {
         transfer(op, kind, iov, 0, iov->ptr_array_len);
     } else {

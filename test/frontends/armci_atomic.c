@@ -58,6 +58,38 @@ static void check_acc_shapes(void)
     ARMCI_Barrier();
 }
 
+/* All ranks add to elements that are not aligned, by all calls: 3 rows of 4 numbers, at an odd address, with an odd
+ * stride, so that some rows are aligned. A box without rows changes nothing. */
+#define CHECK_ODD(type, name)                                                                  \
+    do {                                                                                       \
+        type         one[2] = { 1, 0 }, two[2] = { 2, 0 }, source[3][4], result[4];            \
+        int          dense = (int)sizeof source[0], wide = dense + 3, count[2] = { dense, 3 }; \
+        char        *place = (char *)memory[0] + 1;                                            \
+        void        *from[3] = { source[0], source[1], source[2] };                            \
+        void        *to[3] = { place, place + wide, place + 2 * wide };                        \
+        armci_giov_t list = { from, to, dense, 3 };                                            \
+        memset(memory[me], 0, 4096);                                                           \
+        for (int i = 0; i < 12; i++)                                                           \
+            source[i / 4][i % 4] = (type)(i + 1);                                              \
+        ARMCI_Barrier();                                                                       \
+        for (int round = 0; round < 10; round++) {                                             \
+            MUST(ARMCI_AccS(name, one, source, &dense, place, &wide, count, 1, 0) == 0);       \
+            MUST(ARMCI_NbAccV(name, two, &list, 1, 0, NULL) == 0);                             \
+            MUST(ARMCI_Acc(name, two, source[1], place + wide, dense, 0) == 0);                \
+        }                                                                                      \
+        count[1] = 0;                                                                          \
+        MUST(ARMCI_AccS(name, one, source, &dense, place, &wide, count, 1, 0) == 0);           \
+        MUST(ARMCI_WaitAll() == 0);                                                            \
+        ARMCI_Barrier();                                                                       \
+        for (int row = 0; row < 3; row++) {                                                    \
+            MUST(ARMCI_Get(place + row * wide, result, dense, 0) == 0);                        \
+            for (int i = 0; i < 4; i++)                                                        \
+                MUST(result[i] == (type)(10 * n * (row == 1 ? 5 : 3)) * source[row][i]);       \
+        }                                                                                      \
+        MUST(ARMCI_GetValueInt(memory[0], 0) << 24 == 0);                                      \
+        ARMCI_Barrier();                                                                       \
+    } while (0)
+
 /* Each rank takes numbers from counters; every number is taken once. */
 static void check_counters(void)
 {
@@ -152,6 +184,12 @@ int main(void)
     CHECK_ACC(float, ARMCI_ACC_CPL);
     CHECK_ACC(double, ARMCI_ACC_DCP);
     check_acc_shapes();
+    CHECK_ODD(int, ARMCI_ACC_INT);
+    CHECK_ODD(long, ARMCI_ACC_LNG);
+    CHECK_ODD(float, ARMCI_ACC_FLT);
+    CHECK_ODD(double, ARMCI_ACC_DBL);
+    CHECK_ODD(float, ARMCI_ACC_CPL);
+    CHECK_ODD(double, ARMCI_ACC_DCP);
     check_counters();
     check_mutexes();
     check_notifications();
