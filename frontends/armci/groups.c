@@ -87,8 +87,8 @@ static void create_child(const char *call, int n, const int *list, ARMCI_Group *
     struct tern_armci_group *from = tern_armci_group_of(call, parent);
     int                     *ranks;
 
-    if (out == NULL || list == NULL || n <= 0 || n > from->size)
-        tern_front_die(call, "%d ranks in the list at %p: a group has 1 to %d ranks of its parent", n,
+    if (out == NULL || (list == NULL && n > 0) || n < 0 || n > from->size)
+        tern_front_die(call, "%d ranks in the list at %p: a group has 0 to %d ranks of its parent", n,
                        (const void *)list, from->size);
     ranks = tern_front_alloc(call, (size_t)n, sizeof *ranks);
     for (int i = 0; i < n; i++) {

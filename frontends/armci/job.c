@@ -161,7 +161,7 @@ static void stop(const char *call)
 ARMCI_EXPORT int PARMCI_Finalize(void)
 {
     if (tern_armci.size == 0)
-        tern_front_die("ARMCI_Finalize", "ARMCI is not initialized, or has been finalized");
+        return 0; /* several libraries of a program may end ARMCI, as Global Arrays and TCGMSG do */
     if (tern_front_last())
         stop("ARMCI_Finalize");
     (void)tern_front_stop("ARMCI_Finalize");
@@ -208,9 +208,12 @@ ARMCI_EXPORT void armci_msg_init(int *argc, char ***argv)
     (void)start("armci_msg_init");
 }
 
+/* The last call of programs that have called armci_msg_init. It ends ARMCI if they have not done so, and MPI. */
 ARMCI_EXPORT void armci_msg_finalize(void)
 {
-    (void)PARMCI_Finalize();
+    while (tern_armci.size > 0)
+        (void)PARMCI_Finalize();
+    tern_front_mpi_take();
 }
 
 ARMCI_EXPORT double armci_timer(void)

@@ -185,9 +185,8 @@ static int deallocate(const char *call, void *ptr, const ARMCI_Group *group)
     if (g == NULL)
         g = tern_armci_group_of(call, &tern_armci.world);
     block = agree(call, block, g);
-    if (block == NULL)
-        tern_front_die(call, "all ranks pass NULL, but there is no allocation in which all parts are empty");
-    release(call, block);
+    if (block != NULL) /* otherwise all ranks pass NULL, and there is no allocation in which all parts are empty */
+        release(call, block);
     return 0;
 }
 

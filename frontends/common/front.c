@@ -13,11 +13,11 @@ bool tern_front_last(void)
     return users == 1;
 }
 
-/* Leave the job when the process exits, if all users have ended. A process that exits earlier has failed, which Tern
- * tells the other ranks. */
+/* Leave the job when the process exits, if all users have ended, or if the program has ended MPI. A process that exits
+ * earlier has failed, which Tern tells the other ranks. */
 static void leave(void)
 {
-    if (!joined || users > 0)
+    if (!joined || (users > 0 && !tern_front_mpi_over()))
         return;
     tern_front_mpi_leave();
     (void)tern_finalize(); /* nobody is left to whom an error could be told */

@@ -49,4 +49,10 @@ void tern_front_mpi_joined(const char *call);
 void tern_front_mpi_end(const char *call);
 void tern_front_mpi_leave(void);
 
+/* Finalize MPI when the process exits, unless the program has done so, although the program has initialized it. */
+void tern_front_mpi_take(void);
+
+/* Whether MPI has been finalized. */
+bool tern_front_mpi_over(void);
+
 #endif

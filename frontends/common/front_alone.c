@@ -1,4 +1,4 @@
-/* front_alone.c: a front end without MPI. There is nothing to begin, to join, to end or to leave. */
+/* front_alone.c: a front end without MPI. There is nothing to begin, to join, to end, to leave or to take. */
 #include "front.h"
 
 void tern_front_mpi_begin(const char *call)
@@ -18,4 +18,13 @@ void tern_front_mpi_end(const char *call)
 
 void tern_front_mpi_leave(void)
 {
+}
+
+void tern_front_mpi_take(void)
+{
+}
+
+bool tern_front_mpi_over(void)
+{
+    return false;
 }

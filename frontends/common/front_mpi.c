@@ -2,9 +2,9 @@
  *
  * Programs that use a front end together with MPI would deadlock if MPI stood still while Tern waits: a rank that has
  * started a long MPI_Isend and then waits in Tern has to help MPI, until the receiver has the data. Therefore an idle
- * hook calls MPI_Iprobe on a communicator that carries no messages. Tern runs hooks on threads of the program that
- * wait, one at a time. If MPI was initialized for one thread only (MPI_THREAD_SINGLE or MPI_THREAD_FUNNELED), the hook
- * calls MPI only on the thread that started the front end.
+ * hook calls MPI_Iprobe on a communicator that carries no messages, until the program finalizes MPI. Tern runs hooks on
+ * threads of the program that wait, one at a time. If MPI was initialized for one thread only (MPI_THREAD_SINGLE or
+ * MPI_THREAD_FUNNELED), the hook calls MPI only on the thread that started the front end.
  */
 #include <mpi.h>
 #include <pthread.h>
@@ -15,22 +15,37 @@ static MPI_Comm  quiet_comm; /* carries no messages */
 static bool      hooked, initialized_here, one_thread;
 static pthread_t starter;
 
+bool tern_front_mpi_over(void)
+{
+    int finalized;
+
+    MPI_Finalized(&finalized);
+    return finalized != 0;
+}
+
+void tern_front_mpi_take(void)
+{
+    int initialized;
+
+    MPI_Initialized(&initialized);
+    initialized_here = initialized_here || initialized;
+}
+
 static void move_mpi(void *arg)
 {
     int found;
 
     (void)arg;
-    if (!one_thread || pthread_equal(pthread_self(), starter))
+    if (!tern_front_mpi_over() && (!one_thread || pthread_equal(pthread_self(), starter)))
         (void)MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, quiet_comm, &found, MPI_STATUS_IGNORE);
 }
 
 void tern_front_mpi_begin(const char *call)
 {
-    int initialized, finalized, level;
+    int initialized, level;
 
     MPI_Initialized(&initialized);
-    MPI_Finalized(&finalized);
-    if (finalized)
+    if (tern_front_mpi_over())
         tern_front_die(call, "MPI has been finalized; call %s before MPI_Finalize", call);
     if (!initialized) {
         if (MPI_Init(NULL, NULL) != MPI_SUCCESS)
@@ -61,22 +76,15 @@ void tern_front_mpi_joined(const char *call)
 
 void tern_front_mpi_end(const char *call)
 {
-    int finalized;
-
     if (hooked)
         tern_front_check(tern_on_idle_remove(move_mpi, NULL), call, "removing the idle hook");
     hooked = false;
-    MPI_Finalized(&finalized);
-    if (finalized)
-        return;
-    MPI_Comm_free(&quiet_comm);
+    if (!tern_front_mpi_over())
+        MPI_Comm_free(&quiet_comm);
 }
 
 void tern_front_mpi_leave(void)
 {
-    int finalized;
-
-    MPI_Finalized(&finalized);
-    if (initialized_here && !finalized)
+    if (initialized_here && !tern_front_mpi_over())
         MPI_Finalize();
 }

@@ -27,6 +27,7 @@ static void check_sizes(void)
         MUST(((long *)parts[me])[rank] == rank * 1000 + me);
     ARMCI_Barrier();
     MUST(ARMCI_Free(parts[me]) == 0 && ARMCI_Free_memdev(none[me]) == 0);
+    MUST(ARMCI_Free(NULL) == 0); /* there is no allocation in which all parts are empty: nothing happens */
     free(parts);
     free(none);
 }
@@ -123,6 +124,9 @@ static void check_groups(void)
     list[0] = 0;
     ARMCI_Group_create(1, list, &none); /* made by rank 0 alone, called by all */
     MUST((none.rank == 0) == (me == 0));
+    ARMCI_Group_free(&none);
+    ARMCI_Group_create(0, list, &none); /* a group without members */
+    MUST(none.rank == -1 && none.size == 0);
     ARMCI_Group_free(&none);
     free(list);
 }
@@ -373,6 +377,7 @@ int main(void)
     start(); /* the library can be started again */
     check_sizes();
     finish();
+    MUST(ARMCI_Finalize() == 0); /* several libraries of a program may end ARMCI */
     check_leftovers();
     return 0;
 }

@@ -23,8 +23,10 @@ for launcher in $LAUNCHERS; do
         for links in shm ofi; do
             runs "MPI beside ARMCI, $links" "$launcher" 3 "$PROG/mpi_armci-$launcher" TERN_LINKS=$links
         done
-        launch "$launcher" 2 "$PROG/mpi_armci-$launcher" armci
-        check "ARMCI_Init initializes MPI, $launcher" status_is 0
+        for how in armci messages taken late never; do
+            launch "$launcher" 2 "$PROG/mpi_armci-$launcher" $how
+            check "MPI beside ARMCI, $how, $launcher" status_is 0
+        done
     fi
     [ ! -x "$PROG/armci_group-$launcher" ] ||
         runs "a domain for each rank" "$launcher" 4 "$PROG/armci_group-$launcher" TERN_ARMCI_DOMAIN=rank

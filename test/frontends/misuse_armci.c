@@ -63,7 +63,6 @@ static char *there(long offset)
     X(array, ARMCI_Malloc(NULL, 8))                                                                           \
     X(free, ARMCI_Free((char *)memory[me] + 8))                                                               \
     X(free_other, ARMCI_Free(memory[(me + 1) % n]))                                                           \
-    X(free_null, ARMCI_Free(NULL))                                                                            \
     X(free_differs, ARMCI_Free(me == 0 ? NULL : memory[me]))                                                  \
     X(unlock, (ARMCI_Unlock(0, 0), 0))                                                                        \
     X(no_mutex, (ARMCI_Create_mutexes(2), ARMCI_Lock(2, n - 1), 0))                                           \
@@ -91,7 +90,6 @@ static char *there(long offset)
     X(segments, (armci_stride_info_init(&info, &one, 2, huge, huge), 0))                                      \
     X(error, (ARMCI_Error("the program gives up", 7), 0))                                                     \
     X(abort, (armci_msg_abort(5), 0))                                                                         \
-    X(end_twice, (ARMCI_Finalize(), ARMCI_Finalize()))                                                        \
     X(late, (ARMCI_Finalize(), ARMCI_Put(&value, &value, 8, 0)))
 
 static stride_info_t info;
@@ -155,10 +153,9 @@ int main(int argc, char **argv)
         truncate_message();
     else if (strncmp(how, "die", 3) == 0)
         die(how);
-    else if (me == 0 ||
-             strstr("size array free_other free_null free_differs mutexes_twice not_held no_mutex mutex_held "
-                    "end_held handle_gone end_twice late",
-                    how))
+    else if (me == 0 || strstr("size array free_other free_differs mutexes_twice not_held no_mutex mutex_held "
+                               "end_held handle_gone late",
+                               how))
         (void)misuse(how);
     ARMCI_Barrier();
     return 0;

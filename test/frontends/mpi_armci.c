@@ -1,5 +1,5 @@
 /* mpi_armci.c: MPI and ARMCI in one program: each moves while a rank waits in the other, groups have communicators that
- * work, and either library may start first. The argument "armci" lets ARMCI_Init initialize MPI. */
+ * work, and either library may start and end first. The argument says how the program begins and ends. */
 #include <mpi.h>
 
 #include "armci_test.h"
@@ -115,13 +115,45 @@ static void check_communicators(void)
     free(list);
 }
 
+/* Begin: "armci" lets ARMCI_Init initialize MPI, "messages" armci_msg_init. */
+static void begin(const char *how)
+{
+    if (strcmp(how, "messages") == 0)
+        armci_msg_init(NULL, NULL);
+    else if (strcmp(how, "armci") != 0)
+        MPI_Init(NULL, NULL);
+    start();
+}
+
+/* End: "late" ends MPI before ARMCI, "never" ends only MPI, "messages" and "taken" let armci_msg_finalize end both. */
+static void end(const char *how)
+{
+    void **left;
+
+    if (strcmp(how, "armci") == 0) {
+        finish();
+    } else if (strcmp(how, "late") == 0) {
+        MPI_Finalize();
+        finish();
+    } else if (strcmp(how, "never") == 0) {
+        left = allocate(64);
+        free(left);
+        MPI_Finalize();
+    } else if (strcmp(how, "messages") == 0 || strcmp(how, "taken") == 0) {
+        armci_msg_finalize();
+        MUST(!ARMCI_Initialized());
+    } else {
+        finish();
+        MPI_Finalize();
+    }
+}
+
 int main(int argc, char **argv)
 {
-    int first = argc > 1 && strcmp(argv[1], "armci") == 0, initialized;
+    const char *how = argc > 1 ? argv[1] : "";
+    int         initialized;
 
-    if (!first)
-        MPI_Init(&argc, &argv);
-    start();
+    begin(how);
     MPI_Initialized(&initialized);
     MUST(initialized);
     out = malloc(LONG);
@@ -138,10 +170,8 @@ int main(int argc, char **argv)
     check_communicators();
     release(memory);
     MUST(ARMCI_Destroy_mutexes() == 0);
-    finish();
     free(out);
     free(in);
-    if (!first)
-        MPI_Finalize();
+    end(how);
     return 0;
 }

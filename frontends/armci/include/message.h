@@ -22,7 +22,7 @@ int    armci_msg_me(void);
 int    armci_msg_nproc(void);
 void   armci_msg_abort(int code);
 void   armci_msg_init(int *argc, char ***argv);
-void   armci_msg_finalize(void);
+void   armci_msg_finalize(void); /* ends ARMCI; MPI ends when the process exits, unless the program ends it */
 double armci_timer(void);
 
 /* Messages. armci_msg_rcvany returns the source. */
