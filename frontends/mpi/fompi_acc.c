@@ -169,7 +169,7 @@ FOMPI_EXPORT int foMPI_Compare_and_swap(const void *origin_addr, const void *com
     const MPI_Datatype     origin_datatype = datatype, target_datatype = datatype;
     struct tern_fompi_args args = TERN_FOMPI_ARGS(false);
     struct accumulate      acc = { .call = __func__, .op = foMPI_REPLACE, .result = result_addr };
-    struct tern_mpi_access access;
+    struct tern_mpi_access access = { .kind = TERN_MPI_GET_ACC };
     struct tern_mpi_acc    what;
     tern_status            status;
     int                    error = tern_fompi_prepare(&args, true, &access);

@@ -49,7 +49,7 @@ int tern_fompi_prepare(const struct tern_fompi_args *args, bool acc, struct tern
         (error = tern_fompi_side(args->call, args->target_count, args->target_type, &out->there)) != MPI_SUCCESS ||
         (error = find_offset(args, win->peers[args->rank].unit, &out->offset)) != MPI_SUCCESS)
         return error;
-    if (TERN_UNLIKELY(tern_mpi_side_bytes(out->here) != tern_mpi_side_bytes(out->there)))
+    if (TERN_UNLIKELY(!tern_mpi_fit(out)))
         return bad_sizes(args, out);
     out->rank = args->rank;
     out->ctx = acc ? win->acc_ctx : win->ctx;

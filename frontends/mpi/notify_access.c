@@ -75,7 +75,7 @@ int tern_notify_prepare(const struct tern_notify_args *a, struct tern_mpi_access
         error = find_side(&access->there, a->target_count, a->target_type, a->call, "target");
     if (error == MPI_SUCCESS)
         error = find_offset(a, w->peers[a->rank].unit, &access->offset);
-    if (error == MPI_SUCCESS && tern_mpi_side_bytes(access->here) != tern_mpi_side_bytes(access->there))
+    if (error == MPI_SUCCESS && !tern_mpi_fit(access))
         error = tern_mpi_code(MPI_ERR_TRUNCATE, a->call, "the origin has %zu bytes, and the target %zu",
                               tern_mpi_side_bytes(access->here), tern_mpi_side_bytes(access->there));
     if (error != MPI_SUCCESS)

@@ -81,9 +81,35 @@ static bool find_common(struct common *common, struct tern_mpi_side here, struct
     return true;
 }
 
+/* The number of bytes that an access moves. */
+static size_t bytes_of(const struct tern_mpi_access *a)
+{
+    return a->part != 0 ? a->part : tern_mpi_side_bytes(a->here);
+}
+
+bool tern_mpi_fit(struct tern_mpi_access *a)
+{
+    bool                  get = a->kind == TERN_MPI_GET;
+    size_t                bytes = tern_mpi_side_bytes(get ? a->there : a->here);
+    struct tern_mpi_side *to = get ? &a->here : &a->there;
+
+    a->part = 0;
+    if (bytes > tern_mpi_side_bytes(*to))
+        return false;
+    if (bytes == tern_mpi_side_bytes(*to))
+        return true;
+    if (bytes % to->type->size == 0)
+        to->count = bytes / to->type->size;
+    else if (a->kind == TERN_MPI_PUT || get)
+        a->part = bytes;
+    else
+        return false;
+    return true;
+}
+
 static tern_status move_contiguous(const struct tern_mpi_access *a, const tern_opts *opts)
 {
-    size_t         bytes = tern_mpi_side_bytes(a->here);
+    size_t         bytes = bytes_of(a);
     unsigned char *local = bytes != 0 ? (unsigned char *)a->local + a->here.type->at : NULL;
     uint64_t       offset = bytes != 0 ? a->offset + (uint64_t)a->there.type->at : 0;
 
@@ -114,27 +140,47 @@ static struct tern_mpi_cursor walk(struct tern_mpi_side side)
     return tern_mpi_cursor_begin(&side.type->layout, side.count, side.type->extent);
 }
 
+/* The next block of a side, of which at most *left bytes are wanted. Returns false at the end. */
+static bool next_block(struct tern_mpi_cursor *cursor, size_t *left, struct tern_mpi_piece *piece)
+{
+    if (*left == 0 || !tern_mpi_cursor_next(cursor, piece))
+        return false;
+    if (piece->len > *left)
+        piece->len = *left;
+    *left -= piece->len;
+    return true;
+}
+
 static size_t blocks_of(struct tern_mpi_side side)
 {
     return tern_mpi_layout_blocks(&side.type->layout) * side.count;
 }
 
+/* Fill the lists of a vector operation, and their lengths. */
+static void fill_lists(const struct tern_mpi_access *a, tern_piece *local, tern_extent *remote, tern_vector *lists)
+{
+    struct tern_mpi_cursor here = walk(a->here), there = walk(a->there);
+    struct tern_mpi_piece  piece;
+    size_t                 left = bytes_of(a), n;
+
+    for (n = 0; next_block(&here, &left, &piece); n++)
+        local[n] = (tern_piece){ (unsigned char *)a->local + piece.at, piece.len };
+    lists->local_count = n;
+    left = bytes_of(a);
+    for (n = 0; next_block(&there, &left, &piece); n++)
+        remote[n] = (tern_extent){ a->offset + (uint64_t)piece.at, piece.len };
+    lists->remote_count = n;
+}
+
 static tern_status move_vector(const struct tern_mpi_access *a, const tern_opts *opts)
 {
-    size_t                 here = blocks_of(a->here), there = blocks_of(a->there), n = 0;
-    tern_piece            *local = malloc(here * sizeof *local);
-    tern_extent           *remote = malloc(there * sizeof *remote);
-    struct tern_mpi_cursor cursor = walk(a->here);
-    struct tern_mpi_piece  piece;
-    tern_vector lists = TERN_VECTOR(.local_count = here, .local = local, .remote_count = there, .remote = remote);
-    tern_status status = TERN_ERR_NOMEM;
+    tern_piece  *local = malloc(blocks_of(a->here) * sizeof *local);
+    tern_extent *remote = malloc(blocks_of(a->there) * sizeof *remote);
+    tern_vector  lists = TERN_VECTOR(.local = local, .remote = remote);
+    tern_status  status = TERN_ERR_NOMEM;
 
     if (local != NULL && remote != NULL) {
-        for (n = 0; tern_mpi_cursor_next(&cursor, &piece); n++)
-            local[n] = (tern_piece){ (unsigned char *)a->local + piece.at, piece.len };
-        cursor = walk(a->there);
-        for (n = 0; tern_mpi_cursor_next(&cursor, &piece); n++)
-            remote[n] = (tern_extent){ a->offset + (uint64_t)piece.at, piece.len };
+        fill_lists(a, local, remote, &lists);
         switch (a->kind) {
         case TERN_MPI_PUT: status = tern_put_vector_with(a->ctx, a->region, a->rank, &lists, opts); break;
         case TERN_MPI_GET: status = tern_get_vector_with(a->ctx, a->region, a->rank, &lists, opts); break;
@@ -152,8 +198,10 @@ tern_status tern_mpi_move(const struct tern_mpi_access *access, const tern_opts 
     const struct tern_mpi_type *type = access->here.type;
     struct common               common;
 
-    if ((type->dense && access->there.type->dense) || tern_mpi_side_bytes(access->here) == 0)
+    if ((type->dense && access->there.type->dense) || bytes_of(access) == 0)
         return move_contiguous(access, opts);
+    if (access->part != 0)
+        return move_vector(access, opts);
     if (type == access->there.type && access->here.count == 1 && type->layout.pieces == NULL)
         return move_strided(access,
                             TERN_STRIDED(.dims = type->layout.dims, .element = type->layout.block, .count = type->count,

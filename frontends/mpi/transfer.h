@@ -1,7 +1,7 @@
 /* transfer.h: one-sided accesses between two layouts.
  *
- * An access has a number of elements of a datatype on each side, with the same number of bytes. Depending on the two
- * layouts, it becomes a contiguous, a strided or a vector operation of Tern.
+ * An access has a number of elements of a datatype on each side. Depending on the two layouts, it becomes a contiguous,
+ * a strided or a vector operation of Tern. The side that receives the data may have more bytes than the other one.
  */
 #ifndef TERN_MPI_TRANSFER_H
 #define TERN_MPI_TRANSFER_H
@@ -25,13 +25,18 @@ struct tern_mpi_access {
     tern_region         *region;
     uint64_t             offset;      /* of displacement 0 at the target, in its part of the region */
     void                *local;       /* displacement 0 at the origin */
-    struct tern_mpi_side here, there; /* origin and target, with the same number of bytes */
+    struct tern_mpi_side here, there; /* origin and target, with the same number of bytes unless part is set */
+    size_t               part;        /* number of bytes to move, if a side ends within an element; otherwise 0 */
 };
 
 static inline size_t tern_mpi_side_bytes(struct tern_mpi_side side)
 {
     return side.count * side.type->size;
 }
+
+/* Let the side that receives the data end where the other side ends, as MPI demands of messages and one-sided accesses.
+ * Returns false if the data does not fit, or if an accumulate would end within an element; nothing is changed then. */
+bool tern_mpi_fit(struct tern_mpi_access *access);
 
 /* Start an access. opts are those of Tern's _with calls; accumulates need opts->acc. Returns the status of the call of
  * Tern, or TERN_ERR_NOMEM. */

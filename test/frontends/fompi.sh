@@ -67,7 +67,7 @@ launch "$any" 3 env A=1 "$PROG/fompi-$any" misuse
 check "misuse, three ranks" status_is 0
 says '^rank [0-2]: foMPI_Put: there is no epoch for accesses to rank [0-2]; call foMPI_Win_fence'
 says '^rank [0-2]: foMPI_Put: there is no rank 3; the ranks of the window are 0 to 2 \('
-says '^rank [0-2]: foMPI_Get: the origin has 8 bytes and the target has 4 \('
+says '^rank [0-2]: foMPI_Get: the origin has 4 bytes and the target has 8 \('
 says '^rank [0-2]: foMPI_Put: the access failed: .*(range|part|size|bytes)'
 says '^rank [0-2]: foMPI_Put_notify: the tag is 32768; tags are 0 to 32767 \('
 says '^rank [0-2]: foMPI_Win_lock: this process already holds the lock of rank [0-2] \('

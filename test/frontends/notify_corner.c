@@ -1,6 +1,7 @@
 /* notify_corner.c: unusual but correct uses of notified access: absolute addresses, elements before the displacement,
- * windows without memory at some processes, MPI_PROC_NULL, requests that are restarted, cancelled and kept, several
- * threads, and a program that ends with requests alive whose windows MPI_Win_free has freed.
+ * windows without memory at some processes, MPI_PROC_NULL, data that does not fill the side that receives it, requests
+ * that are restarted, cancelled and kept, several threads, and a program that ends with requests alive whose windows
+ * MPI_Win_free has freed.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -113,6 +114,40 @@ static void test_empty(void)
     MPI(MPIX_Win_free(&some));
 }
 
+/* The side that receives the data may have more bytes than the other one: the rest stays. The data may end within an
+ * element of that side, here of two blocks of two numbers. */
+static void test_short(void)
+{
+    long         out[8] = { 1, 2, 3, 4, 5, 6, 7, 8 }, in[8];
+    MPI_Datatype blocks;
+
+    notify_case = "short data";
+    MPI(MPI_Type_vector(2, 2, 3, MPI_LONG, &blocks));
+    MPI(MPI_Type_commit(&blocks));
+    memset(memory, 0, WORDS * sizeof *memory);
+    MPI(MPI_Barrier(MPI_COMM_WORLD));
+    MPI(MPIX_Put_notify(out, 2, MPI_LONG, right, 0, 4, MPI_LONG, win, 1));
+    MPI(MPIX_Put_notify(out, 3, MPI_LONG, right, 8, 1, blocks, win, 1));
+    MPI(MPIX_Put_notify(out, 1, blocks, right, 16, 7, MPI_LONG, win, 1));
+    MPI(MPIX_Put_notify(out, 0, MPI_LONG, right, 32, 2, blocks, win, 1));
+    MPI(MPIX_Accumulate_notify(out, 4, MPI_LONG, right, 32, 2, blocks, MPI_SUM, win, 1));
+    for (int i = 0; i < 5; i++)
+        await(left, 1);
+    CHECK(memory[0] == 1 && memory[1] == 2 && memory[2] == 0);
+    CHECK(memory[8] == 1 && memory[9] == 2 && memory[10] == 0 && memory[11] == 3 && memory[12] == 0);
+    CHECK(memory[16] == 1 && memory[18] == 4 && memory[19] == 5 && memory[20] == 0);
+    CHECK(memory[32] == 1 && memory[35] == 3 && memory[36] == 4 && memory[37] == 0);
+    memset(in, 0, sizeof in);
+    MPI(MPIX_Get_notify(in, 1, blocks, notify_rank, 8, 2, MPI_LONG, win, 2));
+    MPI(MPIX_Get_notify(in + 5, 3, MPI_LONG, notify_rank, 0, 0, MPI_LONG, win, 2));
+    MPI(MPIX_Win_flush_local(notify_rank, win));
+    await(notify_rank, 2);
+    await(notify_rank, 2);
+    CHECK(in[0] == 1 && in[1] == 2 && in[3] == 0 && in[5] == 0);
+    MPI(MPI_Type_free(&blocks));
+    MPI(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 /* A request that is started again keeps its matches; one that is cancelled can be used again. */
 static void test_restart(void)
 {
@@ -210,6 +245,7 @@ int main(int argc, char **argv)
     test_addresses();
     test_null();
     test_empty();
+    test_short();
     test_restart();
     test_threads();
     notify_case = "end";

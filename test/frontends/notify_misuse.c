@@ -71,8 +71,12 @@ static void test_accesses(void)
     EXPECT(put(64, MPI_INT, notify_size - 1, 4, win, 1), MPI_ERR_RMA_RANGE, "MPIX_Put_notify");
     EXPECT(put(1, MPI_INT, 0, 0, plain, 1), MPI_ERR_WIN, "not one for notified accesses");
     EXPECT(put(1, MPI_INT, 0, 0, MPI_WIN_NULL, 1), MPI_ERR_WIN, "MPI_WIN_NULL");
-    EXPECT(MPIX_Put_notify(buffer, 2, MPI_INT, 0, 0, 3, MPI_INT, win, 1), MPI_ERR_TRUNCATE,
+    EXPECT(MPIX_Put_notify(buffer, 3, MPI_INT, 0, 0, 2, MPI_INT, win, 1), MPI_ERR_TRUNCATE,
+           "the origin has 12 bytes, and the target 8");
+    EXPECT(MPIX_Get_notify(buffer, 2, MPI_INT, 0, 0, 3, MPI_INT, win, 1), MPI_ERR_TRUNCATE,
            "the origin has 8 bytes, and the target 12");
+    EXPECT(MPIX_Accumulate_notify(buffer, 3, MPI_INT, 0, 0, 2, MPI_INT, MPI_SUM, win, 1), MPI_ERR_TRUNCATE,
+           "the origin has 12 bytes, and the target 8");
     EXPECT(MPIX_Get_notify(buffer, 2, MPI_INT, 0, 255, 2, MPI_INT, win, 1), MPI_ERR_RMA_RANGE, "MPIX_Get_notify");
     EXPECT(MPIX_Rput_notify(buffer, 2, MPI_INT, 99, 0, 2, MPI_INT, win, 1, &request), MPI_ERR_RANK, "MPIX_Rput_notify");
     EXPECT(MPIX_Rget_notify(buffer, 2, MPI_INT, 99, 0, 2, MPI_INT, win, 1, &request), MPI_ERR_RANK, "MPIX_Rget_notify");

@@ -20,7 +20,8 @@ static void misuse_arguments(struct window *w)
     BAD(MPI_ERR_RANK, foMPI_Put(values, 1, MPI_DOUBLE, w->n, 0, 1, MPI_DOUBLE, w->win));
     BAD(MPI_ERR_COUNT, foMPI_Get(values, -1, MPI_DOUBLE, next, 0, 1, MPI_DOUBLE, w->win));
     BAD(MPI_ERR_TYPE, foMPI_Get(values, 1, MPI_DATATYPE_NULL, next, 0, 1, MPI_DOUBLE, w->win));
-    BAD(MPI_ERR_TYPE, foMPI_Get(values, 1, MPI_DOUBLE, next, 0, 1, MPI_INT, w->win));
+    BAD(MPI_ERR_TYPE, foMPI_Get(values, 1, MPI_INT, next, 0, 1, MPI_DOUBLE, w->win));
+    BAD(MPI_ERR_TYPE, foMPI_Put(values, 1, MPI_DOUBLE, next, 0, 1, MPI_INT, w->win));
     BAD(MPI_ERR_DISP, foMPI_Get(values, 1, MPI_DOUBLE, next, -8, 1, MPI_DOUBLE, w->win));
     BAD(MPI_ERR_RMA_RANGE, foMPI_Put(values, 2, MPI_DOUBLE, next, w->at[next] + 250, 2, MPI_DOUBLE, w->win));
     BAD(MPI_ERR_ARG, foMPI_Rput(values, 1, MPI_DOUBLE, next, w->at[next], 1, MPI_DOUBLE, w->win, NULL));

@@ -87,6 +87,30 @@ static void check_dynamic(MPI_Comm comm)
     OK(foMPI_Win_free(&win));
 }
 
+/* Promise: the side that receives the data may have more bytes, and its rest stays; the data may end within one of its
+ * elements. */
+static void check_short(enum kind kind, MPI_Comm comm)
+{
+    struct window w = open_window(kind, 64, comm);
+    int           out[3] = { 1, 2, 3 }, in[4] = { 0 }, *memory = w.base, next = (w.me + 1) % w.n;
+    MPI_Datatype  blocks;
+
+    MPI_Type_vector(2, 2, 3, MPI_INT, &blocks);
+    MPI_Type_commit(&blocks);
+    OK(foMPI_Win_fence(0, w.win));
+    OK(foMPI_Put(out, 3, MPI_INT, next, w.at[next], 4, MPI_INT, w.win));
+    OK(foMPI_Put(out, 3, MPI_INT, next, w.at[next] + 20, 1, blocks, w.win));
+    OK(foMPI_Accumulate(out, 1, MPI_INT, next, w.at[next] + 48, 2, MPI_INT, foMPI_SUM, w.win));
+    OK(foMPI_Win_fence(0, w.win));
+    MUST(memory[2] == 3 && memory[3] == 0 && memory[5] == 1 && memory[6] == 2 && memory[8] == 3 && memory[9] == 0);
+    MUST(memory[12] == 1 && memory[13] == 0);
+    OK(foMPI_Get(in, 4, MPI_INT, next, w.at[next] + 4, 2, MPI_INT, w.win));
+    OK(foMPI_Win_fence(0, w.win));
+    MUST(in[0] == 2 && in[1] == 3 && in[2] == 0);
+    OK(foMPI_Type_free(&blocks));
+    close_window(&w);
+}
+
 void test_windows(MPI_Comm comm)
 {
     foMPI_Win wins[3];
@@ -94,6 +118,8 @@ void test_windows(MPI_Comm comm)
     check_units(comm);
     check_empty(comm);
     check_dynamic(comm);
+    for (int kind = 0; kind < KINDS; kind++)
+        check_short((enum kind)kind, comm);
     for (int i = 0; i < 3; i++) /* several windows at the same time, freed in another order */
         OK(foMPI_Win_create_dynamic(MPI_INFO_NULL, comm, &wins[i]));
     OK(foMPI_Win_free(&wins[1]));
