@@ -128,23 +128,81 @@ NOTIFY_EXPORT int MPIX_Test_f(MPI_Fint *request, int *flag, MPI_Status *status)
     return error;
 }
 
-NOTIFY_EXPORT int MPIX_Waitany_f(int count, MPI_Fint *requests, int *index, MPI_Status *status)
+/* The handles of requests in C; NULL: there is no memory, and *error is the code. */
+static MPI_Request *handles_of(int count, const MPI_Fint *requests, const char *call, int *error)
 {
     MPI_Request *handles = malloc((size_t)(count > 0 ? count : 1) * sizeof *handles);
-    int          error;
 
     if (handles == NULL) {
-        error = tern_mpi_code(MPI_ERR_NO_MEM, "MPIX_Waitany", "there is no memory to wait for %d requests", count);
-        MPI_Comm_call_errhandler(MPI_COMM_WORLD, error);
-        return error;
+        *error = tern_mpi_code(MPI_ERR_NO_MEM, call, "there is no memory for %d requests", count);
+        MPI_Comm_call_errhandler(MPI_COMM_WORLD, *error);
     }
-    for (int i = 0; i < count; i++)
+    for (int i = 0; handles != NULL && i < count; i++)
         handles[i] = MPI_Request_f2c(requests[i]);
-    error = MPIX_Waitany(count, handles, index, status);
+    return handles;
+}
+
+/* Give the handles back, and free the array. */
+static void give_back(int count, MPI_Fint *requests, MPI_Request *handles)
+{
     for (int i = 0; i < count; i++)
         requests[i] = MPI_Request_c2f(handles[i]);
     free(handles);
+}
+
+NOTIFY_EXPORT int MPIX_Testany_f(int count, MPI_Fint *requests, int *index, int *flag, MPI_Status *status)
+{
+    bool         wait = *flag < 0;
+    int          error;
+    MPI_Request *handles = handles_of(count, requests, wait ? "MPIX_Waitany" : "MPIX_Testany", &error);
+
+    if (handles == NULL)
+        return error;
+    error = wait ? MPIX_Waitany(count, handles, index, status) : MPIX_Testany(count, handles, index, flag, status);
+    give_back(count, requests, handles);
     return error;
+}
+
+NOTIFY_EXPORT int MPIX_Several_f(int how, int count, MPI_Fint *requests, int *result, int *indices,
+                                 MPI_Status *statuses, const MPI_Status *ignored)
+{
+    static const char *const names[] = { "MPIX_Startall", "MPIX_Waitall", "MPIX_Testall", "MPIX_Waitsome",
+                                         "MPIX_Testsome" };
+    int                      error;
+    MPI_Request             *handles = handles_of(count, requests, names[how], &error);
+
+    if (handles == NULL)
+        return error;
+    if (statuses == ignored)
+        statuses = MPI_STATUSES_IGNORE;
+    switch (how) {
+    case 0: error = MPIX_Startall(count, handles); break;
+    case 1: error = MPIX_Waitall(count, handles, statuses); break;
+    case 2: error = MPIX_Testall(count, handles, result, statuses); break;
+    case 3: error = MPIX_Waitsome(count, handles, result, indices, statuses); break;
+    default: error = MPIX_Testsome(count, handles, result, indices, statuses);
+    }
+    give_back(count, requests, handles);
+    return error;
+}
+
+NOTIFY_EXPORT int MPIX_Cancel_f(MPI_Fint *request)
+{
+    MPI_Request handle = MPI_Request_f2c(*request);
+    int         error = MPIX_Cancel(&handle);
+
+    *request = MPI_Request_c2f(handle);
+    return error;
+}
+
+NOTIFY_EXPORT int MPIX_Request_get_status_f(MPI_Fint request, int *flag, MPI_Status *status)
+{
+    return MPIX_Request_get_status(MPI_Request_f2c(request), flag, status);
+}
+
+NOTIFY_EXPORT int MPIX_Win_is_notify_f(MPI_Fint win, int *flag)
+{
+    return MPIX_Win_is_notify(MPI_Win_f2c(win), flag);
 }
 
 NOTIFY_EXPORT int MPIX_Request_free_f(MPI_Fint *request)

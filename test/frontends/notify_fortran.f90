@@ -8,13 +8,14 @@ program notify_fortran
 
     integer, parameter :: n = 16
     type(MPI_Win) :: win, other
-    type(MPI_Request) :: request, requests(2)
+    type(MPI_Request) :: request, requests(2), mixed(3)
     type(MPI_Status) :: status, statuses(2)
     type(MPI_Datatype) :: column
     type(c_ptr) :: base
     integer(c_int64_t), pointer :: memory(:)
     integer(c_int64_t), asynchronous :: buffer(n), own(n), one, two, three
-    integer :: rank, ranks, left, right, ierror, count, index, i
+    integer :: rank, ranks, left, right, ierror, count, index, i, indices(2)
+    integer, asynchronous :: sent
     logical :: flag
 
     call MPI_Init()
@@ -65,8 +66,57 @@ program notify_fortran
     call MPIX_Waitall(2, requests, statuses)
     call MPIX_Iprobe_notify(MPI_ANY_SOURCE, MPI_ANY_TAG, win, flag, status)
     call check(.not. flag, 10)
+
+    ! The calls over several requests; those of MPI among them.
+    call MPI_Barrier(MPI_COMM_WORLD)
+    do i = 1, 4
+        call MPIX_Put_notify(one, 0, MPI_INTEGER8, right, 0_MPI_ADDRESS_KIND, 0, MPI_INTEGER8, win, 8)
+        call MPIX_Put_notify(one, 0, MPI_INTEGER8, right, 0_MPI_ADDRESS_KIND, 0, MPI_INTEGER8, win, 9)
+    end do
+    call MPI_Irecv(sent, 1, MPI_INTEGER, left, 4, MPI_COMM_WORLD, mixed(3))
+    call MPI_Send(rank, 1, MPI_INTEGER, right, 4, MPI_COMM_WORLD)
+    mixed(1:2) = requests
+    call MPIX_Startall(2, mixed)
+    call MPIX_Waitall(3, mixed, MPI_STATUSES_IGNORE)
+    call check(sent == left .and. mixed(3) == MPI_REQUEST_NULL .and. mixed(1) == requests(1), 21)
+    call MPIX_Startall(2, requests)
+    flag = .false.
+    do while (.not. flag)
+        call MPIX_Testall(2, requests, flag, statuses)
+    end do
+    call check(statuses(1)%MPI_TAG == 8 .and. statuses(2)%MPI_TAG == 9, 22)
+    call MPIX_Startall(2, requests)
+    i = 0
+    do while (i < 2)
+        call MPIX_Waitsome(2, requests, count, indices, statuses)
+        call check(count >= 1 .and. statuses(1)%MPI_TAG == 7 + indices(1), 23)
+        i = i + count
+    end do
+    call MPIX_Testsome(2, requests, count, indices, MPI_STATUSES_IGNORE)
+    call check(count == MPI_UNDEFINED, 24)
+    call MPIX_Start(requests(2))
+    flag = .false.
+    do while (.not. flag)
+        call MPIX_Request_get_status(requests(2), flag, status)
+    end do
+    call MPIX_Testany(2, requests, index, flag, status)
+    call check(flag .and. index == 2 .and. status%MPI_TAG == 9, 25)
+    call MPIX_Start(requests(2)) ! nothing will come
+    call MPIX_Cancel(requests(2))
+    call MPIX_Wait(requests(2), status)
+    call MPI_Test_cancelled(status, flag)
+    call check(flag, 26)
+    call MPIX_Win_is_notify(win, flag)
+    call check(flag, 27)
     call MPIX_Request_free(requests(1))
     call MPIX_Request_free(requests(2))
+    call MPI_Barrier(MPI_COMM_WORLD)
+    call MPIX_Iprobe_notify(left, 8, win, flag, status)
+    call check(flag, 28)
+    call MPIX_Notify_init(win, left, 8, 1, request) ! no request has taken the last notification
+    call MPIX_Start(request)
+    call MPIX_Wait(request, MPI_STATUS_IGNORE)
+    call MPIX_Request_free(request)
     call MPI_Barrier(MPI_COMM_WORLD)
 
     ! Accumulates of single elements, and a put with a request.

@@ -15,7 +15,9 @@ module mpi_notify
     public :: MPIX_Fetch_and_op_notify, MPIX_Compare_and_swap_notify
     public :: MPIX_Win_flush, MPIX_Win_flush_local, MPIX_Win_flush_all, MPIX_Win_flush_local_all
     public :: MPIX_Notify_init, MPIX_Iprobe_notify, MPIX_Probe_notify
-    public :: MPIX_Start, MPIX_Wait, MPIX_Test, MPIX_Waitany, MPIX_Waitall, MPIX_Request_free
+    public :: MPIX_Start, MPIX_Startall, MPIX_Wait, MPIX_Test, MPIX_Waitany, MPIX_Testany, MPIX_Waitall, MPIX_Testall
+    public :: MPIX_Waitsome, MPIX_Testsome, MPIX_Request_get_status, MPIX_Cancel, MPIX_Request_free
+    public :: MPIX_Win_is_notify
 
     ! The functions behind the procedures take the handles of Fortran, which are integers.
     interface
@@ -114,12 +116,38 @@ module mpi_notify
             integer(c_int) :: flag
             type(MPI_Status) :: status
         end function
-        integer(c_int) function c_waitany(count, requests, index, status) bind(c, name="MPIX_Waitany_f")
+        ! flag: -1 asks to wait.
+        integer(c_int) function c_testany(count, requests, index, flag, status) bind(c, name="MPIX_Testany_f")
             import :: c_int, MPI_Status
             integer(c_int), value :: count
             integer :: requests(*)
-            integer(c_int) :: index
+            integer(c_int) :: index, flag
             type(MPI_Status) :: status
+        end function
+        ! how: 0 startall, 1 waitall, 2 testall, 3 waitsome, 4 testsome.
+        integer(c_int) function c_several(how, count, requests, result, indices, statuses, ignored) &
+                bind(c, name="MPIX_Several_f")
+            import :: c_int, MPI_Status
+            integer(c_int), value :: how, count
+            integer :: requests(*)
+            integer(c_int) :: result, indices(*)
+            type(MPI_Status) :: statuses(*)
+            type(MPI_Status), intent(in) :: ignored(*)
+        end function
+        integer(c_int) function c_cancel(request) bind(c, name="MPIX_Cancel_f")
+            import :: c_int
+            integer :: request
+        end function
+        integer(c_int) function c_get_status(request, flag, status) bind(c, name="MPIX_Request_get_status_f")
+            import :: c_int, MPI_Status
+            integer, value :: request
+            integer(c_int) :: flag
+            type(MPI_Status) :: status
+        end function
+        integer(c_int) function c_is_notify(win, flag) bind(c, name="MPIX_Win_is_notify_f")
+            import :: c_int
+            integer, value :: win
+            integer(c_int) :: flag
         end function
         integer(c_int) function c_free_request(request) bind(c, name="MPIX_Request_free_f")
             import :: c_int
@@ -356,31 +384,147 @@ contains
         flag = found /= 0
     end subroutine
 
+    ! Test or wait for any request. flag: -1 asks to wait.
+    subroutine any_of(requests, index, flag, status, ierror)
+        type(MPI_Request), intent(inout) :: requests(:)
+        integer, intent(out) :: index
+        integer(c_int), intent(inout) :: flag
+        type(MPI_Status) :: status
+        integer, optional, intent(out) :: ierror
+        integer :: handles(size(requests))
+        integer(c_int) :: found
+        handles = requests%MPI_VAL
+        found = MPI_UNDEFINED
+        call give(c_testany(size(requests, kind=c_int), handles, found, flag, status), ierror)
+        requests%MPI_VAL = handles
+        index = merge(found, found + 1, found == MPI_UNDEFINED)
+    end subroutine
+
     subroutine MPIX_Waitany(count, array_of_requests, index, status, ierror)
         integer, intent(in) :: count
         type(MPI_Request), intent(inout) :: array_of_requests(count)
         integer, intent(out) :: index
         type(MPI_Status) :: status
         integer, optional, intent(out) :: ierror
-        integer :: handles(count)
         integer(c_int) :: found
-        handles = array_of_requests%MPI_VAL
-        call give(c_waitany(int(count, c_int), handles, found, status), ierror)
-        array_of_requests%MPI_VAL = handles
-        index = merge(found, found + 1, found == MPI_UNDEFINED)
+        found = -1
+        call any_of(array_of_requests, index, found, status, ierror)
+    end subroutine
+
+    subroutine MPIX_Testany(count, array_of_requests, index, flag, status, ierror)
+        integer, intent(in) :: count
+        type(MPI_Request), intent(inout) :: array_of_requests(count)
+        integer, intent(out) :: index
+        logical, intent(out) :: flag
+        type(MPI_Status) :: status
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: found
+        found = 0
+        call any_of(array_of_requests, index, found, status, ierror)
+        flag = found /= 0
+    end subroutine
+
+    ! A call over several requests.
+    subroutine several(how, requests, result, indices, statuses, ierror)
+        integer(c_int), intent(in) :: how
+        type(MPI_Request), intent(inout) :: requests(:)
+        integer(c_int), intent(out) :: result, indices(*)
+        type(MPI_Status) :: statuses(*)
+        integer, optional, intent(out) :: ierror
+        integer :: handles(size(requests))
+        handles = requests%MPI_VAL
+        result = 0
+        call give(c_several(how, size(requests, kind=c_int), handles, result, indices, statuses, &
+            MPI_STATUSES_IGNORE), ierror)
+        requests%MPI_VAL = handles
+    end subroutine
+
+    subroutine MPIX_Startall(count, array_of_requests, ierror)
+        integer, intent(in) :: count
+        type(MPI_Request), intent(inout) :: array_of_requests(count)
+        integer, optional, intent(out) :: ierror
+        type(MPI_Status) :: none(1)
+        integer(c_int) :: result, indices(1)
+        call several(0_c_int, array_of_requests, result, indices, none, ierror)
     end subroutine
 
     subroutine MPIX_Waitall(count, array_of_requests, array_of_statuses, ierror)
         integer, intent(in) :: count
         type(MPI_Request), intent(inout) :: array_of_requests(count)
-        type(MPI_Status) :: array_of_statuses(count)
+        type(MPI_Status) :: array_of_statuses(*)
         integer, optional, intent(out) :: ierror
-        integer :: i, code
-        do i = 1, count
-            call MPIX_Wait(array_of_requests(i), array_of_statuses(i), code)
-            if (present(ierror)) ierror = code
-            if (code /= MPI_SUCCESS) return
-        end do
+        integer(c_int) :: result, indices(1)
+        call several(1_c_int, array_of_requests, result, indices, array_of_statuses, ierror)
+    end subroutine
+
+    subroutine MPIX_Testall(count, array_of_requests, flag, array_of_statuses, ierror)
+        integer, intent(in) :: count
+        type(MPI_Request), intent(inout) :: array_of_requests(count)
+        logical, intent(out) :: flag
+        type(MPI_Status) :: array_of_statuses(*)
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: result, indices(1)
+        call several(2_c_int, array_of_requests, result, indices, array_of_statuses, ierror)
+        flag = result /= 0
+    end subroutine
+
+    ! Waitsome (how: 3) or testsome (4).
+    subroutine some_of(how, requests, outcount, array_of_indices, statuses, ierror)
+        integer(c_int), intent(in) :: how
+        type(MPI_Request), intent(inout) :: requests(:)
+        integer, intent(out) :: outcount, array_of_indices(*)
+        type(MPI_Status) :: statuses(*)
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: result, indices(max(size(requests), 1))
+        call several(how, requests, result, indices, statuses, ierror)
+        outcount = result
+        if (result /= MPI_UNDEFINED) array_of_indices(:result) = indices(:result) + 1
+    end subroutine
+
+    subroutine MPIX_Waitsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses, ierror)
+        integer, intent(in) :: incount
+        type(MPI_Request), intent(inout) :: array_of_requests(incount)
+        integer, intent(out) :: outcount, array_of_indices(*)
+        type(MPI_Status) :: array_of_statuses(*)
+        integer, optional, intent(out) :: ierror
+        call some_of(3_c_int, array_of_requests, outcount, array_of_indices, array_of_statuses, ierror)
+    end subroutine
+
+    subroutine MPIX_Testsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses, ierror)
+        integer, intent(in) :: incount
+        type(MPI_Request), intent(inout) :: array_of_requests(incount)
+        integer, intent(out) :: outcount, array_of_indices(*)
+        type(MPI_Status) :: array_of_statuses(*)
+        integer, optional, intent(out) :: ierror
+        call some_of(4_c_int, array_of_requests, outcount, array_of_indices, array_of_statuses, ierror)
+    end subroutine
+
+    subroutine MPIX_Request_get_status(request, flag, status, ierror)
+        type(MPI_Request), intent(in) :: request
+        logical, intent(out) :: flag
+        type(MPI_Status) :: status
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: found
+        found = 0
+        call give(c_get_status(request%MPI_VAL, found, status), ierror)
+        flag = found /= 0
+    end subroutine
+
+    subroutine MPIX_Cancel(request, ierror)
+        type(MPI_Request), intent(in) :: request
+        integer, optional, intent(out) :: ierror
+        integer :: handle
+        handle = request%MPI_VAL
+        call give(c_cancel(handle), ierror)
+    end subroutine
+
+    subroutine MPIX_Win_is_notify(win, flag, ierror)
+        type(MPI_Win), intent(in) :: win
+        logical, intent(out) :: flag
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: found
+        call give(c_is_notify(win%MPI_VAL, found), ierror)
+        flag = found /= 0
     end subroutine
 
     subroutine MPIX_Request_free(request, ierror)

@@ -28,9 +28,17 @@ int MPIX_Notify_init_f(MPI_Fint win, int source, int tag, int count, MPI_Fint *r
 int MPIX_Probe_notify_f(int source, int tag, MPI_Fint win, int *flag, MPI_Status *status);
 int MPIX_Test_f(MPI_Fint *request, int *flag, MPI_Status *status);
 
-/* *index counts from 0. */
-int MPIX_Waitany_f(int count, MPI_Fint *requests, int *index, MPI_Status *status);
+/* *index counts from 0. *flag is -1 on entry to wait, and otherwise tells on return whether the call is over. */
+int MPIX_Testany_f(int count, MPI_Fint *requests, int *index, int *flag, MPI_Status *status);
 int MPIX_Start_f(MPI_Fint *request);
 int MPIX_Request_free_f(MPI_Fint *request);
+int MPIX_Cancel_f(MPI_Fint *request);
+int MPIX_Request_get_status_f(MPI_Fint request, int *flag, MPI_Status *status);
+int MPIX_Win_is_notify_f(MPI_Fint win, int *flag);
+
+/* how: 0 startall, 1 waitall, 2 testall, 3 waitsome, 4 testsome. *result is the flag of testall, or the number of
+ * completed requests, whose indices count from 0. ignored is the address of MPI_STATUSES_IGNORE in Fortran. */
+int MPIX_Several_f(int how, int count, MPI_Fint *requests, int *result, int *indices, MPI_Status *statuses,
+                   const MPI_Status *ignored);
 
 #endif
