@@ -3,7 +3,7 @@
  * Promise: a thread that sleeps for as long as may_sleep permits, and that only its bell wakes, sees the completion of
  * every operation. This includes operations for which no completion arrives: operations on a peer that has died or left
  * and whose connection is silent, and failed operations that wait for the launcher to report the fate of the peer,
- * among them the fetch of a message's data. The sleeps here have no other limit, so a missed completion is a hang,
+ * among them the fetch of a message's data; and operations that the provider refuses until it accepts them. The sleeps here have no other limit, so a missed completion is a hang,
  * which an alarm ends. Memory that such an operation may still use is not freed. The progress thread sleeps again after
  * it was parked.
  */
@@ -31,21 +31,24 @@ static void await_watcher(struct rank *r)
         usleep(100);
 }
 
-/* Sleep as core/wait.c does, without a limit if may_sleep permits. */
-static void finish_asleep(struct rank *r, struct test_op *op)
+/* Sleep once as core/wait.c does, without a limit if may_sleep permits. */
+static void sleep_once(struct rank *r, const struct test_op *op)
 {
     struct tern_slot *slot = &r->boot.segment->slot[r->me];
+    uint32_t          seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
 
-    while (op->done == 0) {
-        uint32_t seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
+    r->ops->progress(r->lane);
+    await_watcher(r);
+    if (op->done == 0)
+        tern_boot_bell_wait(&slot->bell, seen, r->ops->may_sleep(r->link, false));
+    tern_boot_bell_withdraw(&slot->sleepers);
+    r->ops->progress(r->lane);
+}
 
-        r->ops->progress(r->lane);
-        await_watcher(r);
-        if (op->done == 0)
-            tern_boot_bell_wait(&slot->bell, seen, r->ops->may_sleep(r->link, false));
-        tern_boot_bell_withdraw(&slot->sleepers);
-        r->ops->progress(r->lane);
-    }
+static void finish_asleep(struct rank *r, struct test_op *op)
+{
+    while (op->done == 0)
+        sleep_once(r, op);
     EXPECT(op->done == 1);
 }
 
@@ -330,6 +333,50 @@ static void lane_of_another(struct rank *r)
     end_all(r);
 }
 
+/* An operation that the provider refuses some times, and accepts later without an event on the descriptor. */
+struct stubborn {
+    struct net_ctx ctx;
+    int            refusals;
+    bool           accepted;
+};
+
+static int post_stubborn(struct net_link *net, struct net_ctx *ctx)
+{
+    struct stubborn *op = (struct stubborn *)ctx;
+
+    if (op->refusals-- > 0)
+        return -EAGAIN;
+    op->accepted = true;
+    tern_net_ring(net);
+    return 0;
+}
+
+static void end_stubborn(struct net_link *net, struct net_ctx *ctx, int error)
+{
+    (void)net, (void)ctx, (void)error;
+    EXPECT(!"an operation that is refused does not end");
+}
+
+/* The provider refuses an operation after the progress thread has gone to sleep. The thread that started it sleeps, and
+ * the operation is tried again until the provider accepts it. */
+static void refused(struct rank *r)
+{
+    struct net_link *net = &ofi_of(r)->net;
+    struct stubborn  op = { .refusals = 5 };
+    struct test_op   seen = { .done = 0 };
+    struct parts     p;
+
+    begin(r, &p);
+    tern_net_ctx_init(&op.ctx, NULL, post_stubborn, end_stubborn);
+    await_watcher(r);
+    pthread_mutex_lock(&net->lock);
+    tern_net_post(net, &op.ctx);
+    pthread_mutex_unlock(&net->lock);
+    while (!op.accepted)
+        sleep_once(r, &seen);
+    end_all(r);
+}
+
 /* The threads of the process were parked, as tern_region_adopt does: afterwards the progress thread sleeps again. */
 static void after_parking(struct rank *r)
 {
@@ -361,6 +408,7 @@ SLEEP_TEST(lane_of_another)
 SLEEP_TEST(fetch_from_dead)
 SLEEP_TEST(fetch_that_fails)
 SLEEP_TEST(after_parking)
+SLEEP_TEST(refused)
 
 int main(void)
 {
@@ -370,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_failed_put),       cmocka_unit_test(test_memory_of_dead),
         cmocka_unit_test(test_lane_of_another),  cmocka_unit_test(test_fetch_from_dead),
         cmocka_unit_test(test_fetch_that_fails), cmocka_unit_test(test_after_parking),
+        cmocka_unit_test(test_refused),
     };
 
     return cmocka_run_group_tests_name("link ofi, asleep", tests, default_options, NULL);

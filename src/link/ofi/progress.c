@@ -417,6 +417,8 @@ int64_t tern_ofi_may_sleep(struct tern_link *link, bool memory)
     tern_boot_bell_ring(&thread->bell, &thread->naps);
     pthread_mutex_lock(&ofi->net.lock);
     due = tern_net_due(&ofi->net);
+    if (due > RETRY_NS && !tern_base_list_empty(&ofi->net.retry))
+        due = RETRY_NS; /* the progress thread may sleep since before the provider refused an operation */
     polled = memory && (left_out || own_poll != thread->polls);
     thread->relied |= memory && !polled;
     pthread_mutex_unlock(&ofi->net.lock);
