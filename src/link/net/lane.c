@@ -49,6 +49,7 @@ static __attribute__((noinline, cold)) int resolve(struct net_link *net, struct 
     if (st == TERN_AGAIN)
         return tern_boot_gone(net->boot, peer->rank) ? -ENOTCONN : -EAGAIN;
     tern_net_break_off(net, peer, tern_base_detail());
+    tern_net_rx_lost(net, peer); /* nobody may wait for the end of a message */
     return -EADDRNOTAVAIL;
 }
 
@@ -96,8 +97,8 @@ tern_status tern_net_lane_open(struct tern_link *link, struct tern_lane **out)
 /* Detach an outstanding operation from the core, which no longer waits for it. */
 static void abandon(struct net_link *net, struct tern_link_op *op)
 {
-    if (op->xfer.notify && op->net.started == 0)
-        tern_net_notify_credit_return(op->net.peer);
+    if (op->xfer.notify && op->net.started < op->xfer.len)
+        tern_net_notify_credit_return(op->net.peer); /* the last piece has the notification, and was not sent */
     tern_base_list_remove(&op->node);
     if (op->link_data)
         tern_net_rpc_abandon(net, op);
@@ -146,8 +147,8 @@ void tern_net_op_finish(struct net_link *net, struct tern_link_op *op)
 {
     struct net_lane *lane = op->net.lane;
 
-    if (op->xfer.notify && op->net.started == 0)
-        tern_net_notify_credit_return(op->net.peer); /* the notification was not sent */
+    if (op->xfer.notify && op->net.started < op->xfer.len)
+        tern_net_notify_credit_return(op->net.peer); /* the last piece has the notification, and was not sent */
     tern_base_list_remove(&op->node);
     op->net.next = atomic_load_explicit(&lane->finished, memory_order_relaxed);
     /* release: publishes the result of the operation to the lane's thread. Pairs with the acquire in

@@ -123,23 +123,29 @@ static struct net_rx_msg *msg_peek(const struct net_link *net, unsigned channel)
     return NULL;
 }
 
-/* Remove a message from its queue. A credit for the sender is due if the sender waits for one, or if a quarter of its
- * ring has been consumed. */
-static void msg_consume(struct net_link *net, struct net_rx_msg *msg)
+/* Count a message with len bytes of data as consumed. A credit for the sender is due if the sender waits for one, or if
+ * a quarter of its ring has been consumed. */
+static void count_consumed(struct net_link *net, struct net_peer *peer, unsigned channel, size_t len)
 {
-    struct net_rx_channel *in = &msg->ctx.peer->in[msg->channel];
-    struct tern_ring_shape shape = net->msg.shape[msg->channel];
+    struct net_rx_channel *in = &peer->in[channel];
+    struct tern_ring_shape shape = net->msg.shape[channel];
 
-    tern_base_list_remove(&msg->node);
-    atomic_fetch_sub_explicit(&queue_of(net, msg)->count, 1, memory_order_relaxed); /* a hint; ordered by the lock */
     in->consumed++;
-    in->bytes -= run_of(msg->len);
-    in->uncredited_bytes += run_of(msg->len);
+    in->uncredited_bytes += run_of(len);
     if (in->credit_requested || in->consumed - in->credited >= shape.cells / 4 ||
         (in->uncredited_bytes > 0 && in->uncredited_bytes >= shape.data / 4)) {
         in->credit_requested = false;
-        tern_net_tx_due(net, msg->ctx.peer, NET_DUE_CREDIT);
+        tern_net_tx_due(net, peer, NET_DUE_CREDIT);
     }
+}
+
+/* Remove a message from its queue. */
+static void msg_consume(struct net_link *net, struct net_rx_msg *msg)
+{
+    tern_base_list_remove(&msg->node);
+    atomic_fetch_sub_explicit(&queue_of(net, msg)->count, 1, memory_order_relaxed); /* a hint; ordered by the lock */
+    msg->ctx.peer->in[msg->channel].bytes -= run_of(msg->len);
+    count_consumed(net, msg->ctx.peer, msg->channel, msg->len);
 }
 
 /* ---- order ---- */
@@ -421,6 +427,12 @@ bool tern_net_rx_notified(struct net_link *net, const struct net_put_notify *wri
     enqueue(net, msg);
     tern_net_ring(net);
     return true;
+}
+
+void tern_net_rx_notify_refused(struct net_link *net, struct net_peer *peer)
+{
+    peer->in[NET_PUT_NOTIFY].received++;
+    count_consumed(net, peer, NET_PUT_NOTIFY, 0);
 }
 
 /* The completion data carry no token that shows that the sender belongs to this job; the only check is that the source

@@ -22,9 +22,9 @@
 #include "link/tcp/tcp.h"
 
 #define MS 1000000ll
-#define SILENCE_S 20      /* a connection is lost when the peer's machine does not answer for this long */
 #define FIRST_TRY_MS 2000 /* time for an address; four times as long in each pass over the addresses */
 #define PAUSE_MS 20       /* after an attempt that the peer has closed */
+#define REFUSALS 1000u    /* such attempts after which the address counts as one that cannot be reached */
 #define PASSES 4          /* over the addresses of a peer that cannot be reached */
 #define STRANGERS 64u     /* connections whose peers are not known yet, beside those of the ranks */
 #define ACCEPTS 64        /* connections that one poll accepts */
@@ -33,14 +33,10 @@
 
 static void tune(int fd)
 {
-    int one = 1, seconds = SILENCE_S / 4, tries = 3, ms = SILENCE_S * 1000;
+    int one = 1;
 
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds));
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &seconds, sizeof(seconds));
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &tries, sizeof(tries));
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof(ms));
+    tern_tcp_silence_watch(fd);
 }
 
 static struct tcp_conn *conn_make(struct tcp_link *tcp, int fd, enum tcp_state state, uint32_t events)
@@ -78,7 +74,10 @@ static void shut(struct tcp_link *tcp, struct tcp_conn *conn)
         return;
     tcp->ups -= conn->state == TCP_UP;
     tcp->strangers -= conn->state == TCP_LISTENS || conn->state == TCP_WELCOMES;
-    epoll_ctl(tcp->epoll, EPOLL_CTL_DEL, conn->fd, NULL); /* a child of the program may have the socket open, too */
+    /* A child of the program may have the socket open, too: close() alone would neither end the events nor tell the
+     * peer. */
+    epoll_ctl(tcp->epoll, EPOLL_CTL_DEL, conn->fd, NULL);
+    shutdown(conn->fd, SHUT_RDWR);
     close(conn->fd);
     conn->state = TCP_CLOSED;
     tern_base_list_remove(&conn->dirty);
@@ -125,13 +124,17 @@ void tern_tcp_lose(struct tcp_link *tcp, struct tcp_conn *conn, int error, const
 
 /* ---- the handshake ---- */
 
-/* The connection has proved to lead to the peer: it carries frames from now on. */
-static bool is_up(struct tcp_link *tcp, struct tcp_conn *conn, struct net_peer *peer)
+/* Allocate what a connection needs to carry frames. */
+static bool prepare(struct tcp_conn *conn)
 {
     conn->out = malloc(TCP_OUT);
     conn->in = malloc(TCP_IN);
-    if (!conn->out || !conn->in || !tern_tcp_watch(tcp, conn->fd, conn, EPOLLIN, true))
-        return false;
+    return conn->out && conn->in;
+}
+
+/* The connection has proved to lead to the peer: it carries frames from now on. */
+static void is_up(struct tcp_link *tcp, struct tcp_conn *conn, struct net_peer *peer)
+{
     tcp->strangers -= conn->state == TCP_LISTENS || conn->state == TCP_WELCOMES;
     conn->state = TCP_UP;
     conn->peer = peer;
@@ -141,7 +144,6 @@ static bool is_up(struct tcp_link *tcp, struct tcp_conn *conn, struct net_peer *
     tern_base_list_remove(&conn->node);
     tern_base_list_append(&tcp->conns, &conn->node);
     tern_base_log(TERN_LOG_DEBUG, "link tcp: connected to rank %d", peer->rank);
-    return true;
 }
 
 /* Return the route of a peer, which has no addresses at first; NULL: there is no memory. */
@@ -169,8 +171,9 @@ static bool adopt(struct tcp_link *tcp, struct tcp_conn *conn)
     if (!route || route->up || peer->broken ||
         (route->attempt && peer->rank > tcp->net.rank && route->attempt->state != TCP_CONNECTS))
         return false;
-    if (!tern_boot_handshake_send(&conn->greet, TERN_HANDSHAKE_IS_ACCEPTED, conn->fd) || !is_up(tcp, conn, peer))
+    if (!prepare(conn) || !tern_boot_handshake_send(&conn->greet, TERN_HANDSHAKE_IS_ACCEPTED, conn->fd))
         return false;
+    is_up(tcp, conn, peer);
     drop_attempt(tcp, route);
     return true;
 }
@@ -201,18 +204,30 @@ static void shake_accepted(struct tcp_link *tcp, struct tcp_conn *conn)
     shut(tcp, conn);
 }
 
-/* Continue with another address, or with the same one after a pause. */
-static void attempt_failed(struct tcp_link *tcp, struct tcp_route *route, int error, bool again)
+/* Continue with another address after a pause. A peer that has accepted a connection in the last pass is there: its
+ * process is stopped, or computes without a progress thread. */
+static void attempt_failed(struct tcp_link *tcp, struct tcp_route *route, int error)
 {
     drop_attempt(tcp, route);
     route->error = error;
     route->until = tern_base_now() + PAUSE_MS * MS;
-    if (again)
+    if (++route->at < route->names)
         return;
-    if (++route->at == route->names) {
-        route->at = 0;
-        route->pass++;
-    }
+    route->at = 0;
+    route->pass += route->pass + 1 < PASSES || !route->accepted;
+    route->accepted = false;
+}
+
+/* The peer has closed the connection: because it has a connection to this rank, or connects itself, or is flooded with
+ * connections. Try again after a pause, but not forever. */
+static void attempt_refused(struct tcp_link *tcp, struct tcp_route *route)
+{
+    unsigned pass = route->pass;
+
+    route->accepted = false;
+    attempt_failed(tcp, route, ECONNRESET);
+    if (++route->refusals <= REFUSALS)
+        route->pass = pass;
 }
 
 /* The kernel has connected, or could not: send HELLO. */
@@ -223,13 +238,14 @@ static void greet(struct tcp_link *tcp, struct tcp_conn *conn)
     socklen_t         len = sizeof(error);
 
     if (getsockopt(conn->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 || error != 0) {
-        attempt_failed(tcp, route, error, false);
+        attempt_failed(tcp, route, error);
         return;
     }
     conn->state = TCP_GREETS;
+    route->accepted = true;
     if (!tern_tcp_watch(tcp, conn->fd, conn, EPOLLIN, true) ||
         !tern_boot_handshake_send(&conn->greet, TERN_HANDSHAKE_IS_HELLO, conn->fd))
-        attempt_failed(tcp, route, ECONNRESET, true);
+        attempt_refused(tcp, route);
 }
 
 /* Handle an event of a connection that this rank has begun. */
@@ -241,19 +257,21 @@ static void shake_begun(struct tcp_link *tcp, struct tcp_conn *conn)
     switch (tern_boot_handshake_receive(&conn->greet, hello ? TERN_HANDSHAKE_IS_WELCOME : TERN_HANDSHAKE_IS_ACCEPTED,
                                         conn->fd)) {
     case TERN_HANDSHAKE_PENDING: break;
-    case TERN_HANDSHAKE_INVALID: attempt_failed(tcp, route, EPROTO, false); break;
-    case TERN_HANDSHAKE_CLOSED: attempt_failed(tcp, route, ECONNRESET, true); break;
+    case TERN_HANDSHAKE_INVALID:
+        route->accepted = false; /* by another process */
+        attempt_failed(tcp, route, EPROTO);
+        break;
+    case TERN_HANDSHAKE_CLOSED: attempt_refused(tcp, route); break;
     case TERN_HANDSHAKE_VALID:
         if (!hello) {
             route->attempt = NULL;
-            if (!is_up(tcp, conn, conn->peer))
-                shut(tcp, conn);
+            is_up(tcp, conn, conn->peer);
             break;
         }
         conn->state = TCP_CONFIRMS;
         route->until = NET_NEVER; /* the peer has authenticated; keepalive detects its death */
-        if (!tern_boot_handshake_send(&conn->greet, TERN_HANDSHAKE_IS_CONFIRM, conn->fd))
-            attempt_failed(tcp, route, ECONNRESET, true);
+        if (!prepare(conn) || !tern_boot_handshake_send(&conn->greet, TERN_HANDSHAKE_IS_CONFIRM, conn->fd))
+            attempt_refused(tcp, route);
     }
 }
 
@@ -269,19 +287,25 @@ void tern_tcp_shake(struct tcp_link *tcp, struct tcp_conn *conn)
 
 /* ---- accepting ---- */
 
-/* Close the oldest accepted connection whose peer has not sent HELLO, or the oldest one. Returns false if there is
- * none. */
+/* Close the oldest accepted connection in the state in which there are most. So neither processes that send nothing nor
+ * those that repeat the HELLO of a rank, and cannot go on, keep out the ranks. Returns false if there is none. */
 static bool evict(struct tcp_link *tcp)
 {
-    struct tcp_conn *oldest = NULL;
+    struct tcp_conn *oldest[2] = { NULL, NULL };
+    unsigned         count[2] = { 0, 0 }, most;
 
-    TERN_LIST_EACH(struct tcp_conn, conn, &tcp->handshakes, node)
-        if ((conn->state == TCP_LISTENS && (!oldest || oldest->state != TCP_LISTENS)) ||
-            (conn->state == TCP_WELCOMES && !oldest))
-            oldest = conn;
-    if (oldest)
-        shut(tcp, oldest);
-    return oldest != NULL;
+    TERN_LIST_EACH(struct tcp_conn, conn, &tcp->handshakes, node) {
+        bool welcomed = conn->state == TCP_WELCOMES;
+
+        if (!welcomed && conn->state != TCP_LISTENS)
+            continue;
+        if (count[welcomed]++ == 0)
+            oldest[welcomed] = conn;
+    }
+    most = count[1] > count[0];
+    if (oldest[most])
+        shut(tcp, oldest[most]);
+    return oldest[most] != NULL;
 }
 
 /* While a resource for connections is missing, the port is not polled, which would return at once, but tried. */
@@ -342,7 +366,7 @@ static void attempt(struct tcp_link *tcp, struct net_peer *peer, struct tcp_rout
     int       fd = socket(name->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0) {
-        attempt_failed(tcp, route, errno, false);
+        attempt_failed(tcp, route, errno);
         return;
     }
     tune(fd);
@@ -350,15 +374,14 @@ static void attempt(struct tcp_link *tcp, struct net_peer *peer, struct tcp_rout
         int error = errno;
 
         close(fd);
-        attempt_failed(tcp, route, error, false);
+        attempt_failed(tcp, route, error);
         return;
     }
-    route->until =
-        route->names == 1 && route->pass > 0 ? NET_NEVER : tern_base_now() + (FIRST_TRY_MS * MS << 2 * route->pass);
+    route->until = tern_base_now() + (FIRST_TRY_MS * MS << 2 * route->pass);
     if (!(route->attempt = conn_make(tcp, fd, TCP_CONNECTS, EPOLLOUT)) ||
         !tern_boot_handshake_place(&route->attempt->greet, (struct sockaddr *)(void *)name) ||
         tern_base_random(route->attempt->greet.node_random, TERN_HANDSHAKE_RANDOM) != TERN_OK) {
-        attempt_failed(tcp, route, ENOMEM, false);
+        attempt_failed(tcp, route, ENOMEM);
         return;
     }
     route->attempt->peer = peer;
@@ -371,25 +394,34 @@ static tern_status unreachable(const struct net_peer *peer, const struct tcp_rou
                           route->error == EMFILE ? "; see 'ulimit -n'" : "");
 }
 
+/* Make one step towards a connection. Returns TERN_AGAIN until there is one. */
+static tern_status step(struct tcp_link *tcp, struct net_peer *peer, struct tcp_route *route)
+{
+    tern_status st;
+
+    if (route->names == 0 && (st = tern_tcp_addresses(tcp, peer, route)) != TERN_OK)
+        return st;
+    if (tern_base_now() < route->until)
+        return TERN_AGAIN;
+    if (route->attempt)
+        attempt_failed(tcp, route, ETIMEDOUT);
+    else if (route->pass < PASSES)
+        attempt(tcp, peer, route);
+    return route->pass < PASSES ? TERN_AGAIN : unreachable(peer, route);
+}
+
 tern_status tern_tcp_resolve(struct net_link *net, struct net_peer *peer)
 {
     struct tcp_link  *tcp = tern_tcp(net);
     struct tcp_route *route = route_of(peer);
-    int64_t           now;
     tern_status       st;
 
     if (!route)
         return tern_base_fail(TERN_ERR_NOMEM, "link tcp: no memory for rank %d", peer->rank);
-    if (route->names == 0 && (st = tern_tcp_addresses(tcp, peer, route)) != TERN_OK)
-        return st;
-    now = tern_base_now();
-    if (now < route->until)
-        return TERN_AGAIN;
-    if (route->attempt)
-        attempt_failed(tcp, route, ETIMEDOUT, false);
-    else if (route->pass < PASSES)
-        attempt(tcp, peer, route);
-    return route->pass < PASSES ? TERN_AGAIN : unreachable(peer, route);
+    st = step(tcp, peer, route);
+    if (st == TERN_AGAIN && !route->attempt && !tcp->draining)
+        tern_tcp_progress_thread_wake(tcp); /* no event ends the pause, and the program may not poll again */
+    return st;
 }
 
 void tern_tcp_connections_close(struct tcp_link *tcp)

@@ -20,7 +20,7 @@
 
 #define EVENTS 32               /* sockets that are ready, in one poll */
 #define FEW 2u                  /* connections that are read without asking which are ready */
-#define ASK 64u                 /* such polls after which epoll is asked nevertheless, for new connections */
+#define ASK 64u                 /* polls after which epoll is asked nevertheless, for new connections */
 #define UNHELPED_SLEEP 100000ll /* ns: without a progress thread, a waiting thread polls again after this time */
 #define RETRY_NS 1000000ll      /* operations that wait for something are tried again after this time */
 #define RETRY_MS 1
@@ -107,7 +107,11 @@ unsigned tern_tcp_drain(struct net_link *net)
     tcp->draining = true;
     if (TERN_UNLIKELY(tcp->deaf))
         tern_tcp_accept(tcp);
-    few = few && tern_base_list_empty(&tcp->handshakes) && ++tcp->polls % ASK != 0;
+    if (++tcp->polls % ASK == 0) {
+        tern_tcp_silence_check(tcp);
+        few = false;
+    }
+    few = few && tern_base_list_empty(&tcp->handshakes);
     count = few ? read_all(tcp) : read_ready(tcp);
     if (!tern_base_list_empty(&tcp->sent))
         tern_tcp_tell_sent(tcp);
@@ -258,14 +262,16 @@ int64_t tern_tcp_may_sleep(struct tern_link *link, bool memory)
 {
     struct tcp_link            *tcp = tern_tcp(link);
     struct tcp_progress_thread *thread = &tcp->progress_thread;
-    int64_t                     due;
+    int64_t                     due, silence;
 
     (void)memory;
     if (!thread->helper.running)
         return UNHELPED_SLEEP;
     tern_boot_bell_ring(&thread->bell, &thread->naps);
     pthread_mutex_lock(&tcp->net.lock);
+    silence = tern_tcp_silence_check(tcp);
     due = tern_net_due(&tcp->net);
+    due = silence < due ? silence : due;
     if (due > RETRY_NS && (!tern_base_list_empty(&tcp->net.retry) || tcp->deaf))
         due = RETRY_NS; /* no event may tell when the next attempt to connect is due */
     pthread_mutex_unlock(&tcp->net.lock);

@@ -89,6 +89,8 @@ static void end_write(struct tcp_link *tcp, struct tcp_conn *conn)
             damaged(tcp, conn, "it writes to no memory of this rank, again and again");
             return;
         }
+        if (body->frame.head.kind == TCP_WRITE_NOTIFY)
+            tern_net_rx_notify_refused(&tcp->net, conn->peer);
     } else if (body->frame.head.kind == TCP_WRITE_NOTIFY) {
         const struct tcp_notice *notice = &body->frame.notice;
 

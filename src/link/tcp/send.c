@@ -153,7 +153,7 @@ void tern_tcp_flush(struct tcp_link *tcp, struct tcp_conn *conn)
         return; /* what a segment of the queue belonged to has closed the connection */
     if (conn->out_head == conn->out_tail)
         conn->out_head = conn->out_tail = conn->ack_end = 0; /* stay in the memory that is in the cache */
-    if (sent >= 0 || errno == EAGAIN || errno == EINTR)
+    if (sent >= 0 || errno == EAGAIN || errno == EINTR || errno == ENOBUFS || errno == ENOMEM)
         set_blocked(tcp, conn, conn->first < conn->last);
     else if (errno == EFAULT)
         tern_tcp_lose(tcp, conn, EIO, "memory that is being sent was unmapped");

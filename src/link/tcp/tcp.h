@@ -1,7 +1,7 @@
 /* tcp.h: the link between nodes over TCP sockets.
  *
  * Channels, RPCs, lanes and the retry queue are those of link/net. Here are the connections, one for each pair of ranks
- * that communicate (address.c, connect.c), the queue of outgoing frames (send.c), the receiver of frames (receive.c),
+ * that communicate (address.c, connect.c, silence.c), the queue of outgoing frames (send.c), the receiver of frames (receive.c),
  * puts and gets (rma.c), the memory that peers may access (region.c), and the thread that serves the sockets while the
  * program computes (progress.c). wire.h describes the frames.
  *
@@ -111,6 +111,8 @@ struct tcp_route {
     struct tcp_conn        *up, *attempt;
     struct sockaddr_storage name[TCP_ADDRESSES];
     unsigned                names, at, pass; /* at: the one that is tried; pass: how often all were tried */
+    unsigned                refusals;        /* attempts that the peer has closed */
+    bool                    accepted;        /* the peer's machine has accepted a connection in this pass */
     int64_t                 until;           /* end of the attempt, or of the pause before the next one */
     int                     error;           /* of the last attempt */
 };
@@ -141,6 +143,7 @@ struct tcp_link {
     unsigned                   ups, strangers;
     uint32_t                   polls;
     uint64_t                   bytes_sent;
+    int64_t                    check_at; /* when silence.c looks at the connections next */
     bool                       draining, warned;
     bool                       deaf; /* the port is not polled, because a connection could not be accepted */
     struct tern_list           sent; /* tcp_wr of messages that were sent, whose owners are not told yet */
@@ -192,6 +195,14 @@ void        tern_tcp_shake(struct tcp_link *tcp, struct tcp_conn *conn);
 void        tern_tcp_lose(struct tcp_link *tcp, struct tcp_conn *conn, int error, const char *text);
 void        tern_tcp_conn_free(struct tcp_conn *conn);
 void        tern_tcp_connections_close(struct tcp_link *tcp);
+
+/* silence.c. watch lets the kernel probe an idle connection. check, if it is time, loses the connections whose peers do
+ * not answer any more, and returns the time in ns after which it must be called again. is_silent decides by what the
+ * kernel tells of a connection: the segments that are not acknowledged, how often they were retransmitted, and when the
+ * last acknowledgement and the last data arrived. */
+void    tern_tcp_silence_watch(int fd);
+int64_t tern_tcp_silence_check(struct tcp_link *tcp);
+bool    tern_tcp_is_silent(uint32_t unacked, uint32_t retransmits, uint32_t ack_ms, uint32_t data_ms);
 
 /* send.c. queue appends a frame without data, or with data that are copied. Unless urgent, some space is left for
  * answers. refer appends bytes that stay where they are. Both return 0 or -EAGAIN, and have no effect then. push sends
