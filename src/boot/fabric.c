@@ -352,6 +352,12 @@ static tern_status fail_none_fits(const struct fi_info *best, const struct fi_in
                           "and what each lacks");
 }
 
+static bool is_over_sockets(const char *provider)
+{
+    return is_provider(provider, "tcp") || is_provider(provider, "net") || is_provider(provider, "sockets") ||
+           is_provider(provider, "udp");
+}
+
 tern_status tern_boot_fabric_choose(bool between_nodes, struct tern_fabric *out)
 {
     tern_status           st = need_library();
@@ -364,7 +370,10 @@ tern_status tern_boot_fabric_choose(bool between_nodes, struct tern_fabric *out)
     enough = ask(ENOUGH, between_nodes, NULL);
     best = best_of(enough, enough, between_nodes);
     out->info = best ? refine(best, between_nodes, out) : NULL;
-    if (!out->info) {
+    if (out->info) {
+        out->sockets = is_over_sockets(provider_of(out->info));
+        snprintf(out->provider, sizeof(out->provider), "%s", provider_of(out->info));
+    } else {
         all = ask(ANY, between_nodes, NULL);
         st = fail_none_fits(best, all, enough, between_nodes);
     }
@@ -432,6 +441,7 @@ static size_t fill_rows(struct tern_fabric_row *rows, const struct fi_info *all,
         row->usable = true;
         if (info == best && (fabric.info = refine(best, between_nodes, &fabric))) {
             row->chosen = true;
+            row->sockets = fabric.sockets;
             describe_chosen(&fabric, row->why, sizeof(row->why));
             library.calls.freeinfo(fabric.info);
         } else if (info == best) {

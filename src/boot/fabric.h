@@ -37,12 +37,15 @@ struct tern_fabric {
     struct fi_info                 *info;     /* the caller releases it with calls->freeinfo */
     bool                            delivers; /* a write can complete on delivery */
     bool                            atomics;
+    char                            provider[48];
+    bool                            sockets; /* the provider works over the system's sockets, without other hardware */
 };
 
 /* One provider, domain and address that this machine offers. */
 struct tern_fabric_row {
     char provider[48], domain[48], address[64];
     bool chosen;
+    bool sockets;  /* works over the system's sockets */
     bool usable;   /* has all that Tern needs; chosen or not */
     char why[360]; /* if chosen: its capabilities; otherwise the reason why not */
 };

@@ -122,8 +122,8 @@ static tern_status link_open(unsigned i)
     if ((st = tables[i]->open(&tern_job.boot, tern_job.up, &tern_job.link[tern_job.links])) < 0)
         return st;
     if (st == TERN_AGAIN) {
-        tern_base_log(TERN_LOG_INFO, "link %s is not opened: it has no network, and link %s takes its place",
-                      tables[i]->name, tables[tern_links_count - 1]->name);
+        tern_base_log(TERN_LOG_INFO, "link %s is not opened: link %s serves the ranks better", tables[i]->name,
+                      tables[tern_links_count - 1]->name);
         return TERN_OK;
     }
     tern_job.ops[tern_job.links++] = tables[i];

@@ -70,7 +70,12 @@ static inline tern_status tern_link_key_get(const struct tern_mem_handle *handle
     size_t               used = handle->key_bytes <= sizeof(handle->keys) ? handle->key_bytes : 0, found = 0;
     const unsigned char *bytes = tern_base_blob_find(handle->keys, used, link, &found);
 
-    if (!bytes || found != len)
+    if (!bytes)
+        return tern_base_fail(TERN_ERR_LINK,
+                              "rank %d offers its memory through another network link than this rank, because their "
+                              "machines have different networks; set TERN_LINKS for all ranks alike",
+                              rank);
+    if (found != len)
         return tern_base_fail(TERN_ERR_LINK, "rank %d sent a memory handle without a valid key for link %u", rank,
                               link);
     memcpy(key, bytes, len);

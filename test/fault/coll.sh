@@ -5,7 +5,7 @@
 #
 # timeout: 200
 # labels: slow
-# long: FAULT_LINK=tcp
+# long: FAULT_LINK=tcp FAULT_HOSTS=ofi
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_hosts.sh"
 AGENT=$(readlink -f "$(dirname "$0")/../agent")
@@ -17,7 +17,8 @@ run() { # WAY RANKS HOW
     case $way in
     node) CMD=("$RUN" -n "$ranks") ;;
     ofi) CMD=("$RUN" -n "$ranks" -x TERN_LINKS="${FAULT_LINK:-ofi}") ;;
-    hosts) CMD=("$RUN" --hosts "a:$(((ranks + 1) / 2)),b:$((ranks / 2))" --agent "$AGENT" ${FAULT_LINK:+-x TERN_LINKS=shm,$FAULT_LINK}) ;;
+    hosts) CMD=("$RUN" --hosts "a:$(((ranks + 1) / 2)),b:$((ranks / 2))" --agent "$AGENT"
+        -x TERN_LINKS="shm,${FAULT_HOSTS:-tcp}") ;;
     esac
     job "${CMD[@]}" --on-failure return "$PROG/coll_job" "$how" "$us"
     check "$way: $how, rank 1 of $ranks dies ($us us): the others go on" \

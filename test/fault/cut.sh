@@ -6,6 +6,7 @@
 # TERN_ERR_PEER, and the other ranks continue.
 #
 # timeout: 300
+# long: FAULT_LINK=ofi
 # lock: interfaces
 # labels: slow
 . "$(dirname "$0")/lib.sh"
@@ -14,6 +15,7 @@
 . "$(dirname "$0")/lib_far.sh"
 "$BIN/tern-info" | grep -q '^ *ofi ' || skip "this build has no link between nodes"
 namespaces_make 3
+export TERN_LINKS=shm,${FAULT_LINK:-tcp}
 LIMIT=120
 
 unreachable "an interface that goes down" 4 6 'ip -n "${HOSTS[2]}" link set eth0 down' \

@@ -1,12 +1,13 @@
 # far.sh: the promises of the other fault tests hold over the network too: with ranks of one host that use only the
-# network link, and with ranks of two hosts, which are both this one.
+# network link, through libfabric, and with ranks of two hosts, which are both this one, over TCP sockets. The long
+# variant exchanges the two links.
 #
 # Not included are cma.sh and most of gone.sh, which test paths of one node; memory.sh, because each node manages its
 # own memory; and ternrun.sh, whose counterpart is hosts.sh.
 #
 # timeout: 300
 # labels: slow
-# long: FAULT_LINK=tcp
+# long: FAULT_LINK=tcp FAULT_HOSTS=ofi
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib_hosts.sh"
 . "$(dirname "$0")/lib_far.sh"
@@ -18,7 +19,8 @@ LIMIT=60
 command_of() {
     case $1 in
     ofi) CMD=("$RUN" -n "$2" -x TERN_LINKS="${FAULT_LINK:-ofi}") ;;
-    hosts) CMD=("$RUN" --hosts "a:$((($2 + 1) / 2)),b:$(($2 / 2))" --agent "$AGENT" ${FAULT_LINK:+-x TERN_LINKS=shm,$FAULT_LINK}) ;;
+    hosts) CMD=("$RUN" --hosts "a:$((($2 + 1) / 2)),b:$(($2 / 2))" --agent "$AGENT"
+        -x TERN_LINKS="shm,${FAULT_HOSTS:-tcp}") ;;
     esac
 }
 over() { command_of "$1" "$2" && job "${CMD[@]}" "${@:3}"; }

@@ -6,6 +6,9 @@
 # processes that are left, under whatever parent. `check` prints one line for each promise and `finish` ends the test:
 # status 1 when a promise was broken. Nothing here measures time, except to detect that something did not end at all.
 #
+# usual_link prints the link that serves the ranks of other hosts if no option names one: ofi if libfabric has a network
+# other than TCP for several hosts, tcp otherwise.
+#
 # If this file is run as a script, it tests its own functions: a check that cannot fail proves nothing.
 #
 # labels: slow
@@ -158,6 +161,10 @@ check_clean() {
 
 # check_memory_returned TEXT: no process holds memory of a job any more, not even one without the mark.
 check_memory_returned() { check "$1: shared memory went back to the system" await 10 memory_returned; }
+
+usual_link() {
+    if "$BIN/tern-info" | grep '^  \* ' | grep -vqE '^  \* (tcp|net|sockets|udp)[; ]'; then echo ofi; else echo tcp; fi
+}
 
 skip() {
     echo "1..0 # skipped: $*"

@@ -26,6 +26,18 @@ check "a domain that is not there: those that are, are named" all_of 'status_is 
     'err_has "TERN_OFI_DOMAIN=none0; .* the domains .*lo"'
 job env TERN_OFI_PROVIDER=shm "$RUN" --hosts a:1,b:1 --agent "$AGENT" "$HELLO"
 check "a provider that leads to no other node: why not" all_of 'status_is 9' 'err_has "shm reaches this machine only"'
+# The link between hosts: TCP sockets if libfabric has nothing but TCP, unless an option names libfabric.
+hosts() { job env "$@" TERN_LOG=info "$RUN" --hosts a:1,b:1 --agent "$AGENT" "$HELLO"; }
+serves() { err_has "link $1 serves rank"; }
+USUAL=$(usual_link)
+hosts -u TERN_LINKS
+check "between hosts, $USUAL is the usual link" all_of 'status_is 0' "serves $USUAL" 'out_has "2 ranks, all reached"'
+for setting in TERN_LINKS=shm,ofi 'TERN_OFI_PROVIDER=tcp;ofi_rxm'; do
+    hosts "$setting"
+    check "between hosts, $setting: libfabric" all_of 'status_is 0' 'serves ofi' 'out_has "2 ranks, all reached"'
+done
+hosts TERN_LINKS=shm,tcp
+check "between hosts, TERN_LINKS=shm,tcp: TCP sockets" all_of 'status_is 0' 'serves tcp' 'out_has "2 ranks, all reached"'
 job env TERN_LINKS=none "$RUN" -n 2 "$HELLO"
 check "a link that is not there" all_of 'status_is 9' 'err_has "no link .none."'
 
@@ -38,6 +50,16 @@ chmod +x "$WORK/differ"
 job env TERN_LINKS=ofi "TERN_OFI_PROVIDER=tcp;ofi_rxm" "$RUN" -n 2 "$WORK/differ" "$HELLO"
 check "ranks that use different providers are told so" all_of not_hung 'status_is 9' \
     'err_has "uses the network provider .* and this rank .*; set TERN_OFI_PROVIDER for all of them alike"'
+
+
+cat > "$WORK/differ" << 'END'
+#!/bin/bash
+case $TERN_BOOT in *rank=1,*) export TERN_LINKS=tcp ;; esac
+exec "$@"
+END
+job env TERN_LINKS=ofi "$RUN" -n 2 "$WORK/differ" "$HELLO"
+check "ranks that use different links are told so" all_of not_hung 'status_is 9' \
+    'err_has "rank 1 (communicates|offers its memory) through .*; set TERN_LINKS for all .* alike"'
 
 job bash -c 'ulimit -Sn 64; exec env TERN_LINKS=ofi "$@"' bash "$RUN" -n 64 "$HELLO"
 check "64 ranks over TCP, with a soft limit of 64 descriptors" all_of not_hung 'status_is 0' \

@@ -55,7 +55,7 @@ check "protocols has all ways" all_of 'csv_has msg_bw eager bandwidth' 'csv_has 
     'csv_has msg_bw shared bandwidth'
 
 if has_network; then
-    command_prints "init --net" init ofi "wall_tern memory_per_rank" init --net --csv --quiet --rounds 1 --ranks 2
+    command_prints "init --net" init "$NET" "wall_tern memory_per_rank" init --net --csv --quiet --rounds 1 --ranks 2
     if command -v ucx_perftest > /dev/null; then
         command_prints "compare --net has UCX over TCP" msg_lat ucx "half_rtt half_rtt_ratio_of_medians" \
             compare --net msg_lat --csv --quiet --rounds 1 --sizes 8 --peers "$WORK"

@@ -4,6 +4,7 @@
 
 LIMIT=${FAULT_LIMIT:-240} # seconds; other programs may slow down the machine
 PERF=$BIN/tern-perf
+NET=$(usual_link) # the link of --net
 export XDG_CACHE_HOME=$WORK/cache # peer programs that are compiled on demand
 SHORT="--quiet --csv --time 0.004 --repeat 2"
 

@@ -93,7 +93,7 @@ fi
 
 if has_network; then
     # net TEST "METRIC..." [OPTION...]
-    net() { check_perf "$1 --net ${*:3}" "$1" ofi "$2" $(in_job 2 "$1" --net "${@:3}"); }
+    net() { check_perf "$1 --net ${*:3}" "$1" "$NET" "$2" $(in_job 2 "$1" --net "${@:3}"); }
 
     net put_lat "latency latency_complete half_rtt tcp_half_rtt ratio_to_limit latency_to_rtt" --sizes 8 --vs-limit
     net get_lat "latency half_rtt latency_to_rtt" --sizes 8 --vs-limit
@@ -104,9 +104,13 @@ if has_network; then
     # No message through the TCP stack takes less than a microsecond; a barrier in shared memory does.
     check "barrier --net is not in shared memory" \
         awk -F, '$5 == "latency" { slow = $10 > 1000 } END { exit !slow }' "$WORK/out"
-    job env TERN_LINKS=ofi $(in_job 2 barrier)
-    check "TERN_LINKS=ofi has the same effect" all_of 'status_is 0' 'csv_has barrier ofi latency' \
-        "awk -F, '\$5 == \"latency\" { slow = \$10 > 1000 } END { exit !slow }' $WORK/out"
+    for link in tcp ofi; do
+        job env TERN_LINKS=$link $(in_job 2 barrier)
+        check "TERN_LINKS=$link has the same effect" all_of 'status_is 0' "csv_has barrier $link latency" \
+            "awk -F, '\$5 == \"latency\" { slow = \$10 > 1000 } END { exit !slow }' $WORK/out"
+    done
+    check_perf "--net=ofi: libfabric" barrier ofi latency $(in_job 2 barrier --net=ofi)
+    check_perf "--net=PROVIDER: libfabric" barrier ofi latency $(in_job 2 barrier '--net=tcp;ofi_rxm')
     net coll_overlap "blocking nonblocking asleep computing cpu" --sizes 64K
     net team_create "split members free" --iters 2
     net share "step" --sizes 10K

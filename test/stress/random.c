@@ -10,7 +10,6 @@
  *
  * The seed is printed on failure; JOB_SEED=n or the first argument sets it.
  *
- * keep: hosts-tcp
  * providers: net shm
  * hosts: a:2,b:1 a:2,b:2 a:1,b:2,c:1
  * env: TERN_CMA=off

@@ -15,9 +15,10 @@ void info_links(const struct info_cma *cma)
         { "self", "the rank itself", "loads and stores, inlined from the header", "loads and stores" },
         { "shm", "ranks on this machine", "loads and stores, inlined from the header",
           cma->used ? "cross-memory attach: one copy by the kernel" : "bounce buffer: two copies that overlap" },
-        { "ofi", "ranks on other machines", "writes and reads of the network: see networks",
+        { "ofi", "ranks on other machines, if libfabric has a network other than TCP, or if TERN_LINKS names the link",
+          "writes and reads of the network: see networks",
           "writes and reads of the network: see networks" },
-        { "tcp", "ranks on other machines, if libfabric has no network, or if TERN_LINKS names it",
+        { "tcp", "ranks on other machines, unless libfabric has a network other than TCP",
           "frames over TCP sockets, which the target's progress thread executes",
           "frames over TCP sockets, which the target's progress thread executes" },
     };

@@ -64,10 +64,20 @@ static bool stands_for_provider(const struct tern_fabric_row *row)
     return best == row;
 }
 
-/* Return why the network was chosen. */
-static const char *reason(void)
+/* Return whether jobs on several nodes use link tcp instead of this network, as link ofi decides. */
+static bool leaves_to_tcp(const struct tern_fabric_row *row)
 {
-    return tern_opt.ofi_provider[0] != '\0' && tern_opt.ofi_domain[0] != '\0'
+    return row->sockets && tern_opt.links[0] == '\0' && tern_opt.ofi_provider[0] == '\0' &&
+           tern_opt.ofi_domain[0] == '\0';
+}
+
+/* Return why the network was chosen. */
+static const char *reason(const struct tern_fabric_row *row)
+{
+    return leaves_to_tcp(row)
+               ? "it is the fastest known provider whose address reaches other machines; but over TCP, jobs use link "
+                 "tcp, which is faster, unless TERN_LINKS, TERN_OFI_PROVIDER or TERN_OFI_DOMAIN names libfabric"
+           : tern_opt.ofi_provider[0] != '\0' && tern_opt.ofi_domain[0] != '\0'
                ? "TERN_OFI_PROVIDER and TERN_OFI_DOMAIN ask for it"
            : tern_opt.ofi_provider[0] != '\0' ? "TERN_OFI_PROVIDER asks for it"
            : tern_opt.ofi_domain[0] != '\0'   ? "it is the fastest known provider on the network of TERN_OFI_DOMAIN"
@@ -76,13 +86,14 @@ static const char *reason(void)
 
 static void tell(const struct tern_fabric_row *row)
 {
+    const char             *because = row->chosen ? reason(row) : NULL;
     const struct info_field fields[] = { { "provider", row->provider }, { "domain", row->domain },
                                          { "address", row->address },   { "chosen", row->chosen ? "yes" : "no" },
-                                         { "why", row->why },           { "reason", row->chosen ? reason() : NULL } };
-    char                    text[768];
+                                         { "why", row->why },           { "reason", because } };
+    char                    text[1024];
 
     snprintf(text, sizeof(text), "%s %-14s %-8s %s\n         %s%s%s%s", row->chosen ? "*" : " ", row->provider,
-             row->domain, row->address, row->chosen ? "chosen, because " : "", row->chosen ? reason() : "",
+             row->domain, row->address, row->chosen ? "chosen, because " : "", row->chosen ? because : "",
              row->chosen ? "; it " : "", row->why);
     info_item(text, fields, 6);
 }
@@ -120,7 +131,8 @@ void info_networks(bool all)
     char   text[160];
 
     load();
-    info_list("networks", "Networks of libfabric, for jobs on several nodes; * is the one that they would use");
+    info_list("networks",
+              "Networks of libfabric, for jobs on several nodes; * is the best one; link tcp takes the place of TCP");
     for (size_t i = 0; i < networks.count; i++) {
         if (all || info_is_json() || stands_for_provider(&networks.rows[i]))
             tell(&networks.rows[i]);

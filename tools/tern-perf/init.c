@@ -95,7 +95,7 @@ static void add(const char *metric, int ranks, double *values, size_t n, const c
 {
     struct perf_figure f = { .test = "init",
                              .link = ranks == 1     ? "self"
-                                     : over_network ? "ofi"
+                                     : over_network ? perf_net_link()
                                                     : "shm",
                              .ranks = ranks,
                              .unit = unit,

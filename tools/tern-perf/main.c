@@ -36,7 +36,7 @@ static const char usage[] =
     "  --plot FILE         draw the figures over the size: FILE.png or FILE.svg\n"
     "  --quiet             no warnings and no progress bar\n"
     "  --net[=PROVIDER]    ranks reach each other over the network only, also on one machine and in barriers;\n"
-    "                      PROVIDER of libfabric\n"
+    "                      PROVIDER of libfabric; ofi: libfabric with the provider that it prefers\n"
     "am_lat\n"
     "  --generate          make payloads while they are sent: fixed payload against negotiated\n"
     "strided_bw, indexed_bw, vector_bw, acc_shapes\n"
@@ -75,39 +75,11 @@ void perf_usage(void)
     fputs(usage, stdout);
 }
 
-/* Without this, ranks that share memory meet in shared memory, even if they may transfer data only over the network:
- * let barriers and other collective calls use messages, as if each rank were on a node of its own. */
-static void meet_over_net(void)
-{
-    const char *hooks = getenv("TERN_TEST");
-    char        list[256];
-
-    if (hooks != NULL && strstr(hooks, "apart=") != NULL)
-        return;
-    snprintf(list, sizeof(list), "%s%sapart=1", hooks != NULL ? hooks : "", hooks != NULL && *hooks != '\0' ? "," : "");
-    setenv("TERN_TEST", list, 1);
-}
-
-/* Return whether the user has chosen a network by TERN_LINKS. */
-static bool names_network(const char *links)
-{
-    return links != NULL && (strcmp(links, "ofi") == 0 || strcmp(links, "tcp") == 0);
-}
-
-void perf_use_net(const char *provider)
-{
-    if (provider != NULL || !names_network(getenv("TERN_LINKS")))
-        setenv("TERN_LINKS", "ofi", 1);
-    if (provider != NULL)
-        setenv("TERN_OFI_PROVIDER", provider, 1);
-    meet_over_net();
-}
-
 /* Implement --net by setting Tern's own options. If TERN_LINKS names a network only, that has the same effect. */
 static void choose_net(const struct perf_options *o, const struct perf_test *test)
 {
-    if (o->net || test->net || names_network(getenv("TERN_LINKS")))
-        perf_use_net(o->provider);
+    if (o->net || test->net || perf_names_network())
+        perf_use_net(o->link_ofi ? "ofi" : o->provider);
 }
 
 /* Return the number of ranks of the job; usable before tern_init. */

@@ -282,7 +282,8 @@ static const char *take_option(struct perf_options *o, uint32_t bit, const char 
     case PERF_MEMORY: return parse_memory(o, value) ? NULL : "--memory wants host, huge or registered";
     case PERF_NET:
         o->net = true;
-        o->provider = value;
+        o->link_ofi = value != NULL && strcmp(value, "ofi") == 0;
+        o->provider = o->link_ofi ? NULL : value;
         return NULL;
     case PERF_GENERATE: o->generate = true; return NULL;
     case PERF_TO_CSV: o->format = PERF_CSV; return NULL;

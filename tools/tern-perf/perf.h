@@ -83,6 +83,7 @@ struct perf_options {
     bool             vs_limit, quiet;
     bool             generate; /* am_lat: generate the payload while it is sent */
     bool             net;      /* ranks reach each other only over the network */
+    bool             link_ofi; /* use libfabric even if it has only TCP */
     const char      *provider; /* libfabric provider; NULL: Tern's choice */
     const char      *plot;
     const char      *peers;  /* compare: directory of the peer programs; NULL: that of tern-perf */
@@ -193,8 +194,13 @@ bool perf_place_check(struct perf *p);
 
 /* main.c */
 void perf_usage(void);
-/* Let this process and the processes that it starts communicate only over the network. provider NULL: Tern's choice. */
-void perf_use_net(const char *provider);
+/* network.c. use_net lets this process and the processes that it starts communicate only over the network. name is a
+ * provider of libfabric, or "ofi": libfabric with its best provider; NULL: the network that TERN_LINKS names, or the
+ * one that jobs on several nodes use. net_link returns the link in that case. names_network: whether TERN_LINKS names
+ * one. */
+void        perf_use_net(const char *name);
+const char *perf_net_link(void);
+bool        perf_names_network(void);
 
 /* options.c: parse the command line. Returns -1, or the exit status if the command line is invalid or complete. */
 int      perf_options_parse(struct perf_options *o, int argc, char **argv);
@@ -285,7 +291,7 @@ int  perf_protocols(const struct perf_options *o);
 int  perf_coll_ways(const struct perf_options *o);
 int  perf_all(const struct perf_options *o);
 int  perf_history(const struct perf_options *o);
-/* register.c: describe the network that a job would use, or say why there is none. Returns whether there is one. */
+/* network.c: describe the network that a job would use, or say why there is none. Returns whether there is one. */
 bool perf_network_name(char *text, size_t size);
 
 /* Return the bytes of memory that a size of these tests needs: shapes.c; matrix.c, for a matrix and for a matrix that

@@ -72,19 +72,6 @@ static bool network_open(void)
     return true;
 }
 
-bool perf_network_name(char *text, size_t size)
-{
-    struct tern_fabric fabric = { 0 };
-
-    if (tern_base_options_load(environ) < 0 || tern_boot_fabric_choose(false, &fabric) < 0) {
-        snprintf(text, size, "none: %s", tern_base_detail());
-        return false;
-    }
-    snprintf(text, size, "libfabric provider %s", fabric.info->fabric_attr->prov_name);
-    fabric.calls->freeinfo(fabric.info);
-    return true;
-}
-
 static void network_close(void)
 {
     if (bench.domain != NULL)

@@ -9,9 +9,3 @@ int perf_register(const struct perf_options *o)
     fprintf(stderr, "tern-perf: register: built without libfabric; install libfabric-dev and build Tern again\n");
     return 1;
 }
-
-bool perf_network_name(char *text, size_t size)
-{
-    snprintf(text, size, "none: built without libfabric");
-    return false;
-}

@@ -397,10 +397,10 @@ bool        tern_net_msg_pending(struct tern_link *link, int peer, unsigned chan
 
 /* msg_recv.c: the receiving side of messages. receive handles a message that the network has received; put_notify
  * handles the completion data of a put, and notified the same after decoding; receive and notified return false if they
- * have dropped it, because it is not of this job, or its sender has no credit. notify_refused: a put with a notification
- * was refused; the core does not learn of the notification, and its credit returns to the sender. lost: messages of the peer are lost,
- * which becomes an error of the link if the peer is alive some seconds later. The caller must hold the lock, except for
- * close and drop, which run when no other thread uses the link. */
+ * have dropped it, because it is not of this job, or its sender has no credit. notify_refused: a put with a
+ * notification was refused; the core does not learn of the notification, and its credit returns to the sender. lost:
+ * messages of the peer are lost, which becomes an error of the link if the peer is alive some seconds later. The caller
+ * must hold the lock, except for close and drop, which run when no other thread uses the link. */
 bool    tern_net_receive(struct net_link *net, const struct net_peer *sender, const void *bytes, size_t len);
 void    tern_net_rx_put_notify(struct net_link *net, uint64_t data);
 bool    tern_net_rx_notified(struct net_link *net, const struct net_put_notify *written);

@@ -194,15 +194,15 @@ static void tell_chosen(const struct ofi_link *ofi)
     free(rows);
 }
 
-/* Whether the job leaves the ranks of other nodes to link tcp, because libfabric has no network for them and no option
- * names one. */
+/* Return whether the job leaves the ranks of other nodes to link tcp, which is faster than the providers of libfabric
+ * over sockets. An option that names links, a provider or a domain selects libfabric. */
 static bool leaves_to_tcp(const struct ofi_link *ofi, tern_status chosen)
 {
-    if (chosen == TERN_OK || ofi->net.boot->nodes == 1 || *tern_opt.links || *tern_opt.ofi_provider ||
-        *tern_opt.ofi_domain)
+    if (ofi->net.boot->nodes == 1 || *tern_opt.links || *tern_opt.ofi_provider || *tern_opt.ofi_domain)
         return false;
-    tern_base_log(TERN_LOG_INFO, "link ofi: %s", tern_base_detail());
-    return true;
+    if (chosen < 0)
+        tern_base_log(TERN_LOG_INFO, "link ofi: %s", tern_base_detail());
+    return chosen < 0 || ofi->endpoint.fabric.sockets;
 }
 
 tern_status tern_ofi_endpoint_open(struct ofi_link *ofi)

@@ -1,9 +1,9 @@
 /* tcp.h: the link between nodes over TCP sockets.
  *
  * Channels, RPCs, lanes and the retry queue are those of link/net. Here are the connections, one for each pair of ranks
- * that communicate (address.c, connect.c, silence.c), the queue of outgoing frames (send.c), the receiver of frames (receive.c),
- * puts and gets (rma.c), the memory that peers may access (region.c), and the thread that serves the sockets while the
- * program computes (progress.c). wire.h describes the frames.
+ * that communicate (address.c, connect.c, silence.c), the queue of outgoing frames (send.c), the receiver of frames
+ * (receive.c), puts and gets (rma.c), the memory that peers may access (region.c), and the thread that serves the
+ * sockets while the program computes (progress.c). wire.h describes the frames.
  *
  * Everything that a peer asks for is executed by the thread that reads its frame: a thread that waits in Tern, or the
  * progress thread, which sleeps while nothing happens. The data of large transfers pass between the socket and the
