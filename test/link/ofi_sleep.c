@@ -3,9 +3,9 @@
  * Promise: a thread that sleeps for as long as may_sleep permits, and that only its bell wakes, sees the completion of
  * every operation. This includes operations for which no completion arrives: operations on a peer that has died or left
  * and whose connection is silent, and failed operations that wait for the launcher to report the fate of the peer,
- * among them the fetch of a message's data; and operations that the provider refuses until it accepts them. The sleeps here have no other limit, so a missed completion is a hang,
- * which an alarm ends. Memory that such an operation may still use is not freed. The progress thread sleeps again after
- * it was parked.
+ * among them the fetch of a message's data; and operations that the provider refuses until it accepts them. The sleeps
+ * here have no other limit, so a missed completion is a hang, which an alarm ends. Memory that such an operation may
+ * still use is not freed. The progress thread sleeps again after it was parked.
  */
 #include "link_parts.h"
 
