@@ -10,9 +10,10 @@
 
 #include "op/coll/coll.h"
 
-#define TERN_BOARD_SHORT 40u               /* bytes that fit into a cell */
-#define TERN_BOARD_LONG 4096u              /* bytes of a page: most bytes of a contribution */
-#define TERN_BOARD_ANY (UINT64_C(1) << 32) /* there is an operation */
+#define TERN_BOARD_SHORT 40u                /* bytes that fit into a cell */
+#define TERN_BOARD_LONG 4096u               /* bytes of a page: most bytes of a contribution */
+#define TERN_BOARD_ANY (UINT64_C(1) << 32)  /* there is an operation, */
+#define TERN_BOARD_LOST (UINT64_C(1) << 33) /* which has failed because a member is gone */
 
 struct tern_board_cell {
     _Alignas(64) unsigned char brief[TERN_BOARD_SHORT]; /* functions of the program read it: first, for its alignment */
@@ -35,7 +36,7 @@ struct tern_board {
     _Alignas(64) _Atomic uint32_t inside;
     uint32_t         reserved;
     /* The nonblocking operation in which it accesses the memory of others (direct_with.h), and the first one whose
-     * arrays it has taken back: TERN_BOARD_ANY and the number of the operation; 0: none. */
+     * arrays it has taken back: TERN_BOARD_ANY, of the latter perhaps TERN_BOARD_LOST, and the number; 0: none. */
     _Atomic uint64_t works, revokes;
 };
 _Static_assert(sizeof(struct tern_board) <= TERN_LINK_BOARD, "a board fits");

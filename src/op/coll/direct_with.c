@@ -169,17 +169,25 @@ void tern_op_direct_with_agree(struct tern_coll *c)
     decide(c);
 }
 
-/* Return a member that has revoked the operation; -1: none. */
-static int find_revoked(const struct tern_coll *c)
+/* Let the operation fail if a member has revoked it. */
+static void check_revoked(struct tern_coll *c)
 {
     for (int i = 0; i < c->size; i++) {
         /* relaxed: after the fence in the step. Nothing else is read of a member that has revoked. */
         uint64_t first = atomic_load_explicit(&tern_board_of(c->station, i)->revokes, memory_order_relaxed);
 
-        if (first != 0 && (int32_t)(c->number - (uint32_t)first) >= 0)
-            return i;
+        if (first == 0 || (int32_t)(c->number - (uint32_t)first) < 0)
+            continue;
+        if (first & TERN_BOARD_LOST)
+            tern_op_coll_fail(c, TERN_ERR_PEER,
+                              "%s: a rank of the team is gone, as rank %d has found; call tern_team_survivors to go on "
+                              "with the others",
+                              c->op.call, i);
+        else
+            tern_op_coll_fail(c, TERN_ERR_STATE,
+                              "%s: rank %d of the team has given up this call, because of an error there", c->op.call,
+                              i);
     }
-    return -1;
 }
 
 void tern_op_direct_with_work(struct tern_coll *c)
@@ -187,17 +195,13 @@ void tern_op_direct_with_work(struct tern_coll *c)
     struct tern_direct d = direct_of(c);
     _Atomic uint64_t  *works = &tern_board_of(c->station, c->rank)->works;
     tern_status        st = TERN_OK;
-    int                revoked;
 
     tern_op_direct_look(&d);
     atomic_store_explicit(works, TERN_BOARD_ANY | c->number, memory_order_relaxed);
     /* seq_cst: this word before the loads of revokes. Pairs with the fence in tern_op_direct_with_revoke(). */
     atomic_thread_fence(memory_order_seq_cst);
-    if ((revoked = find_revoked(c)) >= 0)
-        tern_op_coll_fail(c, TERN_ERR_STATE,
-                          "%s: rank %d of the team has given up this call, because of an error there", c->op.call,
-                          revoked);
-    else
+    check_revoked(c);
+    if (c->status == TERN_OK)
         st = tern_op_direct_work(&d);
     /* release: the accesses. Pairs with tern_op_direct_with_revoke(). */
     atomic_store_explicit(works, 0, memory_order_release);
@@ -209,10 +213,12 @@ bool tern_op_direct_with_revoke(struct tern_coll *c)
 {
     struct tern_station *station = c->station;
     _Atomic uint64_t    *revokes = &tern_board_of(station, c->rank)->revokes;
-    uint64_t             first = atomic_load_explicit(revokes, memory_order_relaxed); /* its own */
+    uint64_t             now = atomic_load_explicit(revokes, memory_order_relaxed); /* its own */
+    uint64_t             lost = c->status == TERN_ERR_PEER ? TERN_BOARD_LOST : 0;
 
-    if (first == 0 || (int32_t)((uint32_t)first - c->number) > 0)
-        atomic_store_explicit(revokes, TERN_BOARD_ANY | c->number, memory_order_relaxed);
+    if (now == 0 || (int32_t)((uint32_t)now - c->number) > 0)
+        now = TERN_BOARD_ANY | (now & TERN_BOARD_LOST) | c->number;
+    atomic_store_explicit(revokes, now | lost, memory_order_relaxed); /* before the fence */
     /* seq_cst: revokes before the loads of works. Pairs with the fence in tern_op_direct_with_work(). */
     atomic_thread_fence(memory_order_seq_cst);
     for (int i = 0; i < c->size; i++)

@@ -163,7 +163,14 @@ static void note_failure(struct tern_station *station, const struct tern_coll *c
 /* Let an operation fail if an earlier one has: members that have given up that one do not take part in this one. */
 static void check_earlier(const struct tern_station *station, struct tern_coll *c)
 {
-    if (TERN_UNLIKELY(station->failed) && (int32_t)(c->number - station->failed_first) > 0)
+    if (TERN_LIKELY(!station->failed) || (int32_t)(c->number - station->failed_first) <= 0)
+        return;
+    if (atomic_load_explicit(&station->lost, memory_order_relaxed)) /* the lock orders it */
+        tern_op_coll_fail(c, TERN_ERR_PEER,
+                          "%s: a rank of the team is gone, as an earlier collective call has found; call "
+                          "tern_team_survivors to go on with the others",
+                          c->op.call);
+    else
         tern_op_coll_fail(c, TERN_ERR_STATE,
                           "%s: an earlier collective call on the team failed half way; create another team",
                           c->op.call);
