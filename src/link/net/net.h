@@ -141,7 +141,7 @@ struct net_peer {
     bool                  known;   /* the network knows the peer's address */
     bool                  broken;  /* messages were lost; no more are sent */
     uint8_t               due;     /* control messages that must be sent: NET_DUE_* */
-    char                  why[80]; /* why the connection broke */
+    char                  why[200]; /* why the connection broke */
     uint64_t              addr;    /* for the network */
     uint64_t              token_out, token_in;
     struct tern_list      lost;             /* on msg.lost */
@@ -191,7 +191,7 @@ struct net_msg {
     struct tern_list       failed; /* messages whose read failed, until it is known whether the sender is dead */
     struct tern_list       lost;   /* peers whose connection is lost, until it is known whether they are dead */
     tern_status            damage; /* the first fatal error, which the next delivery returns */
-    char                   why[160];
+    char                   why[288];
     uint64_t               strangers; /* number of messages dropped because they are not of this job */
 };
 
