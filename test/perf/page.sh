@@ -32,7 +32,7 @@ if command -v gnuplot > /dev/null; then
 fi
 if has_network; then
     check "the network is measured too" all_of 'has pages/one/figures.csv "^barrier,tern-net,2,0,latency,"' \
-        'has pages/one/page.md "^\| network \| libfabric provider "' \
+        'has pages/one/page.md "^\| network \| (TCP sockets|libfabric provider )"' \
         'has pages/one/page.html "The limit of <code>latency</code> is half of a round trip of a TCP connection"'
 fi
 job "$PERF" all $TINY --peers "$WORK" --output "$WORK/pages/two" barrier
