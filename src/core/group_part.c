@@ -41,7 +41,7 @@ static bool send(const struct bruck *c, uint32_t member, enum core_direction way
                                              .last = 1 },
                                    .object = object };
 
-    return tern_core_message_send_own(peer, &wire, sizeof(wire)) != TERN_AGAIN;
+    return tern_core_wire_send(peer, &wire, sizeof(wire)) != TERN_AGAIN;
 }
 
 /* As the collector: if all members have departed, tell them. */

@@ -32,7 +32,6 @@ static _Atomic bool missed;      /* another thread found the flag biased set */
 static bool         held_biased; /* the thread that holds the delivery took it by the bias */
 
 #define CALLS_PER_LOOK 8 /* polls of which one also checks for notifications */
-
 /* The watches of some channels. */
 struct table {
     struct tern_link_watch **watch;
@@ -42,8 +41,7 @@ struct table {
 };
 
 static struct table notify_table; /* of the channel of notifications */
-static struct table
-    other_table; /* of all other channels, but for those of the helper thread while no client uses them */
+static struct table other_table;  /* of all others, but for those of the helper thread while no client uses them */
 static struct table unused_table; /* of the channels of the helper thread, until tern_core_message_help() */
 static uint32_t     notify_calls; /* number of polls; any thread */
 
@@ -187,8 +185,10 @@ static void ring_own(void)
 
 static void count_delivery(void)
 {
-    /* relaxed: a hint; a lost increment is a change too */
+    /* relaxed: a lost increment is a change too */
     __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED);
+    /* release: the count before the message is taken from its queue. Pairs with tern_core_message_delivered_since(). */
+    atomic_thread_fence(memory_order_release);
 }
 
 void tern_core_message_keep_awake(void)
@@ -244,6 +244,12 @@ static inline void deliver(struct tern_link_watch *w)
     depth--;
 }
 
+static inline void deliver_counted(struct tern_link_watch *w)
+{
+    count_delivery();
+    deliver(w);
+}
+
 /* Return whether a queue shows a notification that has not been refused since the last chance. */
 static bool has_chance(void)
 {
@@ -284,6 +290,17 @@ static unsigned reply_channels(void)
     unsigned both = BIT(TERN_CHANNEL_HELPER_REPLY) | BIT(TERN_CHANNEL_DIRECTORY);
 
     return is_helper ? both : both | BIT(TERN_CHANNEL_REPLY);
+}
+
+void tern_core_message_before_sleep(void)
+{
+    int taken = TAKEN;
+
+    if (in_handler)
+        return;
+    if (atomic_load_explicit(&biased, memory_order_relaxed) && !tern_bias_owner)
+        tern_base_bias_revoke(); /* the owner sees that when it has finished, and rings */
+    atomic_compare_exchange_strong_explicit(&delivering, &taken, MISSED, memory_order_relaxed, memory_order_relaxed);
 }
 
 bool tern_core_message_has_more(void)
@@ -361,22 +378,6 @@ void tern_core_message_release(void)
         give_back_biased();
     else
         give_back();
-}
-
-tern_status tern_core_message_send_own(int peer, const void *wire, size_t bytes)
-{
-    uint32_t    words[TERN_LINK_HEAD / sizeof(uint32_t)];
-    uint64_t    first;
-    tern_status st;
-
-    memcpy(words, wire, bytes);
-    memcpy(&first, words, sizeof(first));
-    st = tern_core_ops_to(peer)->msg->send_short(tern_core_link_to(peer), peer, TERN_CHANNEL_REPLY, first, words + 2,
-                                                 (unsigned)(bytes / sizeof(uint32_t)) - 2);
-    if (st < 0 && st != TERN_ERR_PEER)
-        tern_base_log(TERN_LOG_ERROR, "cannot send what a collective call needs to rank %d: %s", peer,
-                      tern_base_detail());
-    return st;
 }
 
 bool tern_core_message_has_from(int rank, unsigned channel)
@@ -480,14 +481,14 @@ void tern_core_message_deliver_notify(struct tern_link_watch *w)
         deliver_unlocked(w);
         return;
     }
-    if (!refused)
-        count_delivery();
     if (TERN_LIKELY(tern_base_bias_enter(&biased))) {
-        refused ? deliver_refused(w) : deliver(w);
+        refused ? deliver_refused(w) : deliver_counted(w);
         give_back_biased();
     } else if (take()) {
-        refused ? deliver_refused(w) : deliver(w);
+        refused ? deliver_refused(w) : deliver_counted(w);
         give_back();
+    } else if (!refused) {
+        count_delivery();
     }
 }
 

@@ -106,10 +106,6 @@ void tern_core_message_drain(void);
 bool tern_core_message_hold(void);
 void tern_core_message_release(void);
 
-/* Send a message of the core (core/wire.h) that consists of at most TERN_LINK_HEAD bytes, a multiple of 4 and at least
- * 8. The calling thread must hold the delivery, or be delivering. Returns TERN_AGAIN if there is no space now. */
-tern_status tern_core_message_send_own(int peer, const void *wire, size_t bytes);
-
 /* Deliver nothing any more: this process is a child of the rank (core/fork.c), and shares the queues with it. */
 void tern_core_message_disable(void);
 
@@ -129,6 +125,19 @@ static inline uint32_t tern_core_message_delivered(void)
 {
     return __atomic_load_n(&tern_core_message_count, __ATOMIC_RELAXED);
 }
+
+/* Return whether messages have been delivered since the count was read. */
+static inline bool tern_core_message_delivered_since(uint32_t count)
+{
+    /* acquire: the queues that the caller has polled, before the count. Pairs with count_delivery() in message.c. */
+    atomic_thread_fence(memory_order_acquire);
+    return tern_core_message_delivered() != count;
+}
+
+/* Called by a thread that has announced its sleep, before its last poll. If another thread is delivering, whose
+ * handlers may change what this thread waits for after the last poll, that thread rings the bell when it has
+ * finished. */
+void tern_core_message_before_sleep(void);
 
 /* Record that an operation could continue at once but yielded to others: threads that wait must not sleep. */
 void tern_core_message_keep_awake(void);

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "core/job.h"
-#include "core/message.h"
 #include "core/team_creation.h"
 
 #define LONGEST_CALL_NS 1000000000ll /* longest time between two CALLs */
@@ -39,7 +38,7 @@ static bool is_second(const struct unsent *one)
 void tern_core_creation_flush(void)
 {
     TERN_LIST_EACH(struct unsent, one, &tern_core_creations.unsent, listed) {
-        if (is_second(one) || tern_core_message_send_own(one->peer, &one->wire, sizeof(one->wire)) == TERN_AGAIN)
+        if (is_second(one) || tern_core_wire_send(one->peer, &one->wire, sizeof(one->wire)) == TERN_AGAIN)
             continue;
         if (one->of)
             one->of->unsent--;

@@ -70,13 +70,15 @@ static void report(const struct tern_wait *wait, int64_t age)
  * (base/wake_request.h), or because a message was delivered, behind which there may be more. */
 static tern_status last_poll(const struct tern_wait *wait, const struct tern_slot *slot, bool *again)
 {
-    uint32_t    wants = tern_base_wake_requests_ended(), delivered = tern_core_message_delivered();
+    uint32_t    wants = tern_base_wake_requests_ended(), delivered;
     tern_status st;
 
+    tern_core_message_before_sleep();
+    delivered = tern_core_message_delivered();
     if (atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0) /* this rank's own flag */
         tern_base_membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
     st = wait->poll(wait->arg);
-    *again = tern_base_wake_requests_since(wants) || delivered != tern_core_message_delivered();
+    *again = tern_base_wake_requests_since(wants) || tern_core_message_delivered_since(delivered);
     return st;
 }
 
@@ -174,6 +176,8 @@ static void announce_for_caller(const struct tern_wait *wait, struct tern_wait_s
     uint32_t wants = tern_base_wake_requests_ended();
 
     s->seen = announce_on_memory(tern_core_job_slot(tern_job.boot.rank));
+    tern_core_message_before_sleep();
+    s->delivered = tern_core_message_delivered();
     wait->poll(wait->arg);
     s->announced = !tern_base_wake_requests_since(wants); /* otherwise announce again: see last_poll() */
 }
@@ -184,7 +188,7 @@ static void sleep_for_caller(const struct tern_wait *wait, struct tern_wait_stat
 
     s->announced = false;
     tern_boot_bell_announce(&slot->bell, &slot->sleepers); /* the progress thread takes over while a thread sleeps */
-    if (s->delivered == tern_core_message_delivered())
+    if (!tern_core_message_delivered_since(s->delivered))
         sleep_on(slot, s->seen, longest_sleep(wait, s), true);
     tern_boot_bell_withdraw(&slot->sleepers);
     *rung = atomic_load_explicit(&slot->bell, memory_order_relaxed) != s->seen; /* a hint */

@@ -91,3 +91,7 @@ struct core_team_wire {
     uint64_t more;    /* READY: offset of the memory that the members share. Others: a rank of the job, + 1 */
 };
 _Static_assert(sizeof(struct core_team_wire) == TERN_LINK_HEAD, "a message about a team fits into the head");
+
+/* Send a message of the core that consists of at most TERN_LINK_HEAD bytes, a multiple of 4 and at least 8. The calling
+ * thread must hold the delivery (core/message.h), or be delivering. Returns TERN_AGAIN if there is no space now. */
+tern_status tern_core_wire_send(int peer, const void *wire, size_t bytes);

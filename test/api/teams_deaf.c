@@ -25,7 +25,7 @@ static void fill_queue(void)
 
     while (!tern_core_message_hold())
         OK(tern_progress(TERN_WORLD));
-    for (int i = 0; i < MOST && tern_core_message_send_own(0, &wake, sizeof(wake)) == TERN_OK; i++)
+    for (int i = 0; i < MOST && tern_core_wire_send(0, &wake, sizeof(wake)) == TERN_OK; i++)
         ;
     tern_core_message_release();
 }
