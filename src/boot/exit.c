@@ -22,7 +22,7 @@
 
 #define MS 1000000ll
 #define FLUSH_NS (1000 * MS)  /* for the output streams of this process */
-#define OTHERS_NS (100 * MS)  /* for the output streams of the other ranks */
+#define OTHERS_NS (1000 * MS) /* for the output streams of the other ranks, which may wait for their cores */
 #define RELAY_NS (1000 * MS)  /* until the other nodes have been told */
 #define FOLLOW_NS (5000 * MS) /* for the launcher to end this process */
 
