@@ -115,10 +115,13 @@ static void second_step(void)
     write_head(&job.second);
 }
 
+/* Serve a request of the peer. No chunk is linked to another one, whatever the inputs before this one have left. */
 static void serve_it(const struct shm_chunk *first, unsigned after)
 {
     struct shm_link *mine = (struct shm_link *)job.link[0], *theirs = (struct shm_link *)job.link[1];
 
+    for (int i = 0; i < 2 * SHM_CHUNKS; i++)
+        theirs->bounce_ctl[i / SHM_CHUNKS].chunk[i % SHM_CHUNKS].next = 0;
     job.head = &theirs->bounce_ctl[1].chunk[0];
     write_head(first);
     atomic_store(&theirs->bounce_ctl[1].data_bytes, 2 * PAGE);

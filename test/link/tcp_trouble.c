@@ -269,7 +269,7 @@ static bool take_write(struct scene *s, int fd, uint64_t number)
     struct tcp_decoded frame;
     struct frame       ack = plain(TCP_ACK, 0, number);
     size_t             len = sizeof(struct tcp_head) + sizeof(struct tcp_place);
-    unsigned char     *data;
+    unsigned char     *data = NULL;
 
     for (int i = 0; recv(fd, bytes, len, MSG_PEEK) < (ssize_t)len; i++) {
         if (i == 100)
