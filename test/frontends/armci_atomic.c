@@ -86,7 +86,7 @@ static void check_acc_shapes(void)
             for (int i = 0; i < 4; i++)                                                        \
                 MUST(result[i] == (type)(10 * n * (row == 1 ? 5 : 3)) * source[row][i]);       \
         }                                                                                      \
-        MUST(ARMCI_GetValueInt(memory[0], 0) << 24 == 0);                                      \
+        MUST((unsigned)ARMCI_GetValueInt(memory[0], 0) << 24 == 0);                            \
         ARMCI_Barrier();                                                                       \
     } while (0)
 
