@@ -10,6 +10,9 @@ said() { lines err 1 && err_has "$1"; } # this line, and no other
 # The job's processes: the ternrun that the user started, those on the hosts, and the ranks.
 is_named() { [ "$(cat "/proc/$2/comm" 2> /dev/null)" = "$1" ]; }
 is_node() { grep -qsz -x -e --node "/proc/$1/cmdline"; }
-heads() { local p; for p in $(marked); do is_named ternrun "$p" && ! is_node "$p" && echo "$p"; done; }
-nodes() { local p; for p in $(marked); do is_named ternrun "$p" && is_node "$p" && echo "$p"; done; }
+parent() { sed -n 's/^PPid:.//p' "/proc/$1/status" 2> /dev/null; }
+is_fork() { cmp -s "/proc/$1/cmdline" "/proc/$(parent "$1")/cmdline"; } # of ternrun, before it takes a name or a program
+is_ternrun() { is_named ternrun "$1" && ! is_fork "$1"; }
+heads() { local p; for p in $(marked); do is_ternrun "$p" && ! is_node "$p" && echo "$p"; done; }
+nodes() { local p; for p in $(marked); do is_ternrun "$p" && is_node "$p" && echo "$p"; done; }
 ranks() { local p; for p in $(marked); do is_named ternrun_rank "$p" && echo "$p"; done; }
