@@ -1,5 +1,7 @@
 # misuse.sh: misuse of ARMCI ends the job with one line that names the call and the values, whether the target is near
 # or far, and so does a killed rank, however the others wait for it.
+#
+# builds: release debug asan
 . "$(dirname "$0")/../fault/lib.sh"
 LIMIT=60
 none='belongs to no memory of rank 1 that ARMCI_Malloc has allocated'

@@ -4,6 +4,8 @@
  * One pair of groups has all the traffic, so that minimal ways are full. A packet that is asked as it comes, or once at
  * the front of its buffer, may then have to stay while ways round are free; with one that is asked again more flits
  * arrive.
+ *
+ * builds: release debug asan
  */
 #include "sim_test.h"
 

@@ -1,5 +1,7 @@
 #!/bin/bash
 # command.sh BIN: tern-sim as a user calls it: files, overrides, results, errors, statuses.
+#
+# labels: tools
 set -u
 bin=$1
 work=$(mktemp -d)

@@ -1,4 +1,7 @@
-/* config.c: parameters are taken whole or refused with their name and range; files, overrides and the list agree. */
+/* config.c: parameters are taken whole or refused with their name and range; files, overrides and the list agree.
+ *
+ * builds: release debug asan
+ */
 #include <unistd.h>
 
 #include "sim_test.h"

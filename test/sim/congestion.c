@@ -1,4 +1,7 @@
-/* congestion.c: FECN/BECN and RDRP follow the rules of the RDRP paper, section 4.1, one by one. */
+/* congestion.c: FECN/BECN and RDRP follow the rules of the RDRP paper, section 4.1, one by one.
+ *
+ * builds: release debug asan
+ */
 #include "congestion.h"
 
 #include <math.h>

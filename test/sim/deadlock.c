@@ -2,6 +2,8 @@
  *
  * That there are no cycles is shown on the graph of dependencies: packets are routed hop by hop, with queues filled at
  * random so that adaptive routings take every turn that they can; each hop says that a buffer waits for the next one.
+ *
+ * builds: release debug asan
  */
 #include "random.h"
 #include "sim_test.h"

@@ -1,5 +1,8 @@
 /* match.c: the search of the RDRP paper, section 3.1 finds nothing for table 1, and does find something when a
- * constraint is dropped; the shortcut counts what trying all choices counts. */
+ * constraint is dropped; the shortcut counts what trying all choices counts.
+ *
+ * builds: release debug asan
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

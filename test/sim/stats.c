@@ -1,4 +1,7 @@
-/* stats.c: histograms keep count, sum and extremes exactly, and quantiles to within a bucket. */
+/* stats.c: histograms keep count, sum and extremes exactly, and quantiles to within a bucket.
+ *
+ * builds: release debug asan
+ */
 #include <math.h>
 
 #include "sim_test.h"

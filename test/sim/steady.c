@@ -1,5 +1,8 @@
 /* steady.c: a run stops when the network has settled: not while it fills, however even its throughput, and not while
- * slow receivers are sent more than they take. What it has measured then arrives while sources go on. */
+ * slow receivers are sent more than they take. What it has measured then arrives while sources go on.
+ *
+ * builds: release debug asan
+ */
 #include "sim_test.h"
 
 static struct sim_period period(double accepted, uint64_t in_flight, double sent, double taken)

@@ -1,4 +1,7 @@
-/* switch.c: a single switch carries what it can, serves its inputs alike, and slow sinks take exactly their share. */
+/* switch.c: a single switch carries what it can, serves its inputs alike, and slow sinks take exactly their share.
+ *
+ * builds: release debug asan
+ */
 #include <math.h>
 
 #include "sim_test.h"

@@ -1,4 +1,7 @@
-/* traffic.c: patterns are what they are called, seeds draw them, and files are read or refused by line. */
+/* traffic.c: patterns are what they are called, seeds draw them, and files are read or refused by line.
+ *
+ * builds: release debug asan
+ */
 #include "traffic.h"
 
 #include <unistd.h>

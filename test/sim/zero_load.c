@@ -6,6 +6,8 @@
  * rules of the wiring alone.
  *
  * labels: tools
+ *
+ * builds: release debug asan
  */
 #include "sim_test.h"
 
