@@ -25,7 +25,7 @@ static enum room room_for(tern_region *region, int to)
     if (strcmp(tern_region_path(region, to), "bounce") == 0)
         return ONE_CHUNK;
     if (job_far(to))
-        return getenv("TERN_OFI_WINDOW") ? SMALL_WINDOW : UNKNOWN;
+        return getenv("TERN_NET_WINDOW") ? SMALL_WINDOW : UNKNOWN;
     return PLENTY;
 }
 

@@ -55,7 +55,7 @@ static void stopped_peer(struct rank *r)
 static void test_stopped_peer(void **state)
 {
     (void)state;
-    tern_opt.ofi_window = WINDOW;
+    tern_opt.net_window = WINDOW;
     run_link(link_named("ofi"), 3, 64, stopped_peer);
     default_options(NULL);
 }

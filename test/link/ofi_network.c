@@ -88,7 +88,7 @@ static void no_room(struct rank *r)
     meet(r);
     if (r->me == 0) {
         started = start_all(r, &p, ops, source);
-        EXPECT(started == 2); /* TERN_OFI_WINDOW */
+        EXPECT(started == 2); /* TERN_NET_WINDOW */
         for (int i = 0; i < 100; i++)
             r->ops->progress(r->lane);
         EXPECT(ops[0].done == 0 && ops[1].done == 0);
@@ -507,8 +507,8 @@ static void test_dead_peer(void **state)
         __VA_ARGS__;                      \
         run(body);                        \
     }
-NETWORK_TEST(no_room, tern_opt.ofi_window = 2, tern_opt.progress_thread = TERN_PROGRESS_THREAD_OFF)
-NETWORK_TEST(order, tern_opt.ofi_chunk = 4096, tern_opt.ofi_pipeline = 1,
+NETWORK_TEST(no_room, tern_opt.net_window = 2, tern_opt.progress_thread = TERN_PROGRESS_THREAD_OFF)
+NETWORK_TEST(order, tern_opt.net_chunk = 4096, tern_opt.net_pipeline = 1,
              tern_opt.progress_thread = TERN_PROGRESS_THREAD_OFF)
 static void test_no_order(void **state)
 {

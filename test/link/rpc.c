@@ -102,7 +102,7 @@ static void errand_go(struct rank *r, struct parts *p, struct errand *e, bool re
 
 static size_t room_of(struct rank *r)
 {
-    return is_network(r) ? tern_opt.ofi_rpc_buf : tern_opt.bounce_chunk;
+    return is_network(r) ? tern_opt.net_rpc_buffer : tern_opt.bounce_chunk;
 }
 
 /* Requests and responses of all lengths, one after the other and several at a time. */
@@ -273,8 +273,8 @@ static void test_network_modes(void **state)
         default_options(NULL);
         tern_opt.ofi_local = modes[i].local;
         tern_opt.ofi_delivery = modes[i].delivery;
-        tern_opt.ofi_rpc_buf = modes[i].room;
-        tern_opt.ofi_rooms = modes[i].rooms;
+        tern_opt.net_rpc_buffer = modes[i].room;
+        tern_opt.net_rpc_buffers = modes[i].rooms;
         run_link(ops, 2, 64, to_and_fro);
         run_link(ops, 3, 64, no_room);
     }

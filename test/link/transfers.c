@@ -324,9 +324,9 @@ static void test_network_modes(void **state)
         tern_opt.ofi_local = modes[i].local;
         tern_opt.ofi_delivery = modes[i].delivery;
         tern_opt.ofi_bounce = modes[i].bounce;
-        tern_opt.ofi_chunk = modes[i].chunk;
-        tern_opt.ofi_pipeline = modes[i].pipeline;
-        tern_opt.ofi_window = modes[i].window;
+        tern_opt.net_chunk = modes[i].chunk;
+        tern_opt.net_pipeline = modes[i].pipeline;
+        tern_opt.net_window = modes[i].window;
         if (ops)
             run_link(ops, 2, 64, every_place), run_link(ops, 2, 64, lanes);
         if (modes[i].local == TERN_OFI_LOCAL_AUTO || modes[i].window == 2) /* local and delivery do not concern it */

@@ -47,7 +47,7 @@ tern_status tern_net_open(struct net_link *net, const struct net_verbs *verbs, c
         tern_base_list_init(&net->msg.queue[c].msgs);
     tern_base_list_init(&net->rpc.calls);
     choose_rings(&net->msg, (size_t)boot->ranks);
-    net->rpc.buf_bytes = tern_base_round_up(tern_opt.ofi_rpc_buf, TERN_CACHE_LINE);
+    net->rpc.buf_bytes = tern_base_round_up(tern_opt.net_rpc_buffer, TERN_CACHE_LINE);
     net->peer = calloc((size_t)boot->ranks, sizeof(*net->peer));
     if (!net->peer)
         return tern_base_fail(TERN_ERR_NOMEM, "link %s: no memory for a table of %d ranks", net->name, boot->ranks);
@@ -110,7 +110,7 @@ tern_status tern_net_disagrees(int rank)
 {
     return tern_base_fail(TERN_ERR_LINK,
                           "rank %d has another version of Tern, or another TERN_AM_QUEUE, TERN_NOTIFY_QUEUE or "
-                          "TERN_OFI_ROOM; all ranks need the same",
+                          "TERN_NET_RPC_BUFFER; all ranks need the same",
                           rank);
 }
 

@@ -1,13 +1,12 @@
 /* rpc_client.c: the initiator's side of RPCs.
  *
- * A process has TERN_OFI_ROOMS RPC buffers, which its peers may read and write remotely. RPCs to one peer may occupy
- * half of them. A peer for which no buffer is in use always gets one, so that a slow peer does not block RPCs to
+ * A process has TERN_NET_RPC_BUFFERS RPC buffers, which its peers may read and write remotely. RPCs to one peer may
+ * occupy half of them. A peer for which no buffer is in use always gets one, so that a slow peer does not block RPCs to
  * another. The caller writes its request into a buffer. A short request is sent from the buffer. For a long request
- * only its location is sent, and the peer reads the request when it has a free server slot. So the peer's memory
- * limits the rate, and requests need no intermediate copy. The peer writes a long response into the same buffer,
- * behind the request, and then sends a message; a short response is in the message. A buffer is reused after its
- * response has arrived. A response names the buffer and its use count, so that a late response is not taken for that
- * of another RPC.
+ * only its location is sent, and the peer reads the request when it has a free server slot. So the peer's memory limits
+ * the rate, and requests need no intermediate copy. The peer writes a long response into the same buffer, behind the
+ * request, and then sends a message; a short response is in the message. A buffer is reused after its response has
+ * arrived. A response names the buffer and its use count, so that a late response is not taken for that of another RPC.
  *
  * Small RPCs use small buffers, of which there are many and which no peer accesses: request and response travel in
  * the messages.
@@ -84,7 +83,7 @@ void tern_net_rpc_client_close(struct net_link *net)
 static struct net_rpc_buf *buf_take(struct net_link *net, struct net_peer *peer, bool small, tern_status *st)
 {
     struct net_rpc     *e = &net->rpc;
-    unsigned            most = small ? SMALL_BUFS : (unsigned)tern_opt.ofi_rooms, share = small ? SLAB : most / 2;
+    unsigned            most = small ? SMALL_BUFS : (unsigned)tern_opt.net_rpc_buffers, share = small ? SLAB : most / 2;
     unsigned           *used = &peer->rpc_bufs[small], made = small ? e->small_bufs : e->bufs - e->small_bufs;
     struct net_rpc_buf *buf;
 

@@ -1,7 +1,7 @@
 /* post.c: everything that is posted to the provider: puts and gets, divided into work requests, and the verbs of
  * link/net.
  *
- * The process has TERN_OFI_WINDOW work requests, each with a bounce buffer for a small transfer, which is registered
+ * The process has TERN_NET_WINDOW work requests, each with a bounce buffer for a small transfer, which is registered
  * if the provider requires that. A peer that does not respond keeps its work requests, and may come to hold the
  * whole window. So each peer is guaranteed a share in addition: a peer that has fewer work requests than the share
  * gets another one, allocated if necessary, and no peer waits because of another.
@@ -51,7 +51,7 @@ static tern_status wrs_add(struct ofi_link *ofi, size_t count)
     tern_status         st;
 
     if (!slab)
-        return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu transfers (TERN_OFI_WINDOW)", count);
+        return tern_base_fail(TERN_ERR_NOMEM, "link ofi: no memory for %zu transfers (TERN_NET_WINDOW)", count);
     if ((st = tern_net_memory_make(&ofi->net, count * ofi->bounce, 0, &slab->mr)) < 0) {
         free(slab);
         return st;
@@ -72,11 +72,11 @@ static tern_status wrs_add(struct ofi_link *ofi, size_t count)
 tern_status tern_ofi_wr_pool_open(struct ofi_link *ofi)
 {
     const struct fi_ep_attr *ep = ofi->endpoint.info->ep_attr;
-    size_t                   chunk = ep->max_msg_size < tern_opt.ofi_chunk ? ep->max_msg_size : tern_opt.ofi_chunk;
+    size_t                   chunk = ep->max_msg_size < tern_opt.net_chunk ? ep->max_msg_size : tern_opt.net_chunk;
 
     ofi->chunk = ofi->endpoint.fabric.delivers || ep->max_order_raw_size > chunk ? chunk : ep->max_order_raw_size;
     tern_base_list_init(&ofi->free_wrs);
-    ofi->window = (unsigned)tern_opt.ofi_window;
+    ofi->window = (unsigned)tern_opt.net_window;
     ofi->share = ofi->window < SHARE ? ofi->window : SHARE;
     ofi->bounce = tern_base_round_up(tern_opt.ofi_bounce, TERN_CACHE_LINE);
     return wrs_add(ofi, ofi->window);
@@ -245,7 +245,7 @@ static void wr_ended(struct net_link *net, struct net_ctx *ctx, int error)
 static void wr_start(struct ofi_link *ofi, struct tern_link_op *op, struct ofi_wr *wr)
 {
     while (tern_net_post(&ofi->net, &wr->ctx) == 0 && has_more(op) &&
-           op->net.in_flight < (unsigned)tern_opt.ofi_pipeline &&
+           op->net.in_flight < (unsigned)tern_opt.net_pipeline &&
            (wr = wr_alloc(ofi, op->net.peer, op, wr_post, wr_ended)))
         op->net.in_flight++;
 }

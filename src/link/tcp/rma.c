@@ -1,10 +1,10 @@
 /* rma.c: puts and gets, and the verbs of link/net.
  *
- * A transfer consists of pieces of at most TERN_OFI_CHUNK bytes, so that messages and other transfers to the same peer
+ * A transfer consists of pieces of at most TERN_NET_CHUNK bytes, so that messages and other transfers to the same peer
  * are sent in between. A put has one work request, which queues the next piece when the previous one is sent, and is
  * complete when the peer has acknowledged the last one. A get has a work request for each piece that is outstanding.
  *
- * The process has TERN_OFI_WINDOW work requests. A peer that does not respond keeps its work requests, and may come to
+ * The process has TERN_NET_WINDOW work requests. A peer that does not respond keeps its work requests, and may come to
  * hold all of them. So each peer is guaranteed a few in addition, and no peer waits because of another.
  */
 #include <stdlib.h>
@@ -33,15 +33,15 @@ static tern_status wrs_add(struct tcp_link *tcp, unsigned count)
         tcp->wr[tcp->wrs++] = wr;
     }
     if (!table || tern_base_list_empty(&tcp->free_wrs))
-        return tern_base_fail(TERN_ERR_NOMEM, "link tcp: no memory for %u transfers (TERN_OFI_WINDOW)", count);
+        return tern_base_fail(TERN_ERR_NOMEM, "link tcp: no memory for %u transfers (TERN_NET_WINDOW)", count);
     return TERN_OK;
 }
 
 tern_status tern_tcp_wr_pool_open(struct tcp_link *tcp)
 {
-    tcp->window = (unsigned)tern_opt.ofi_window;
+    tcp->window = (unsigned)tern_opt.net_window;
     tcp->share = tcp->window < SHARE ? tcp->window : SHARE;
-    tcp->chunk = tern_opt.ofi_chunk < TCP_WIRE_DATA ? tern_opt.ofi_chunk : TCP_WIRE_DATA;
+    tcp->chunk = tern_opt.net_chunk < TCP_WIRE_DATA ? tern_opt.net_chunk : TCP_WIRE_DATA;
     return wrs_add(tcp, tcp->window);
 }
 
@@ -276,7 +276,7 @@ void tern_tcp_wr_done(struct tcp_link *tcp, struct tcp_wr *wr, int error)
 static void op_start(struct tcp_link *tcp, struct tern_link_op *op, struct tcp_wr *wr)
 {
     struct net_peer *peer = op->net.peer;
-    unsigned         most = op->xfer.get ? (unsigned)tern_opt.ofi_pipeline : 1;
+    unsigned         most = op->xfer.get ? (unsigned)tern_opt.net_pipeline : 1;
     size_t           pieces = (op->xfer.len + tcp->chunk - 1) / tcp->chunk;
 
     for (size_t i = 1;; i++) {
