@@ -1,5 +1,5 @@
-/* rma.c: the public calls of tern/rma.h that are not inlined, and the out-of-line parts of the inlined ones: check,
- * find the part, then call op/contig. */
+/* rma.c: the public calls of tern/rma.h that are not inlined, and the out-of-line parts of the inlined ones: check the
+ * arguments, find the part, then call op/start.c. */
 #include <tern/rma.h>
 
 #include <string.h>

@@ -36,8 +36,8 @@ void tern_base_bias_revoke(void);
 static inline bool tern_base_bias_enter(_Atomic bool *inside)
 {
     if (TERN_UNLIKELY(!tern_bias_owner)) {
-        if (TERN_UNLIKELY(
-                !atomic_load_explicit(&tern_bias.revoke_seen, memory_order_acquire))) /* pairs with revoke() */
+        if (TERN_UNLIKELY(!atomic_load_explicit(&tern_bias.revoke_seen,
+                                                memory_order_acquire))) /* pairs with the end of a revocation */
             tern_base_bias_revoke();
         return false;
     }

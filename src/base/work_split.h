@@ -83,7 +83,7 @@ static inline bool tern_base_split_has_work(struct tern_work_split *split, uint3
 static inline bool tern_base_split_left(struct tern_work_split *split)
 {
     return tern_base_split_nonempty(
-        atomic_load_explicit(&split->open, memory_order_relaxed)); /* a hint; take_front() decides */
+        atomic_load_explicit(&split->open, memory_order_relaxed)); /* a hint; taking a chunk decides */
 }
 
 /* Owner: return a value that changes whenever the helper takes a chunk of this run. */

@@ -2,13 +2,13 @@
  *
  * The pages are copied into the arena, and the arena is mapped over them (mremap, which fails before it unmaps
  * anything). Nothing may write to the pages in between. So the program must have one thread, signals are blocked, and
- * the helper threads are parked: these use memory that may lie in the same pages, such as that of malloc, or the
- * variables of a library that is linked statically. The kernel copies, not this code, because an address sanitizer
- * knows bytes in these pages that may not be read.
+ * the helper threads are parked, because they use memory that may lie in the same pages, such as memory from malloc, or
+ * the variables of a library that is linked statically. The kernel makes the copy, because an address sanitizer reports
+ * an error if this code reads certain bytes of these pages.
  *
- * A child that fork creates would share the pages. A handler in the child gives it private copies, before it writes
- * anything else, and the parent waits for that: otherwise the child could see what the parent writes later. The parent
- * waits for the end of a pipe, which also comes if the child dies. */
+ * A child that fork creates would share the pages. A handler in the child replaces them by private copies before the
+ * child writes anything else. The parent waits until this is done; otherwise the child could see later writes of the
+ * parent. The parent waits for the end of file of a pipe, which also occurs if the child dies. */
 #include "core/adopt.h"
 
 #include <dirent.h>
@@ -31,7 +31,7 @@
 #include "core/links.h"
 #include "core/region_dynamic.h"
 
-#define MOST_RANGES 256 /* adopted at the same time */
+#define MOST_RANGES 256 /* ranges that can be adopted at the same time */
 #define EXITING 0x4ul   /* PF_EXITING of the kernel, in the ninth field of /proc/PID/stat */
 
 /* Adopted pages. Guarded by the job's lock, which the handlers around fork hold. */
@@ -64,14 +64,15 @@ uint64_t tern_core_adopt_bytes(const void *addr, uint64_t len)
 
 /* ---- checks ---- */
 
-/* Whether addresses of this process lie in the range. */
+/* Return whether addresses of this process lie in the range. */
 static bool holds(uintptr_t first, uint64_t bytes, const void *addr)
 {
     return (uintptr_t)addr - first < bytes;
 }
 
-/* Whether the thread with this number still executes the program. The kernel lists a thread until the end of its exit,
- * which is after pthread_join has returned; from the begin of the exit it has the flag EXITING. */
+/* Return whether the thread with this number still executes the program. The kernel lists a thread until its exit is
+ * complete, which is after pthread_join has returned; from the beginning of its exit the thread has the flag
+ * EXITING. */
 static bool is_running(const char *number)
 {
     char          path[300], line[512];
@@ -92,7 +93,7 @@ static bool is_running(const char *number)
     return !after_name || sscanf(after_name, ") %*c %*d %*d %*d %*d %*d %lu", &flags) != 1 || !(flags & EXITING);
 }
 
-/* Count the threads of this process; -1: it cannot be found out. */
+/* Return the number of threads of this process; -1: it cannot be determined. */
 static int count_threads(void)
 {
     DIR *tasks = opendir("/proc/self/task");
@@ -106,7 +107,8 @@ static int count_threads(void)
     return count;
 }
 
-/* The number of threads that are not the program's: this library's, and that of the thread sanitizer. */
+/* Return the number of threads that do not belong to the program: the threads of this library and of the thread
+ * sanitizer. */
 static int own_threads(void)
 {
 #ifdef __SANITIZE_THREAD__
@@ -183,7 +185,7 @@ static tern_status check_maps(uintptr_t first, uint64_t bytes)
 }
 
 /* Check that no region of this rank has memory in the pages: a network may have locked the pages that are to be
- * replaced. The program has one thread, so that nothing is attached to dynamic regions meanwhile. */
+ * replaced. The program has one thread, so nothing is attached to dynamic regions in the meantime. */
 static tern_status check_regions(uint64_t first, uint64_t bytes)
 {
     tern_status st = TERN_OK;
@@ -229,7 +231,7 @@ tern_status tern_core_adopt_check(const void *addr, uint64_t len)
 
 /* ---- moving ---- */
 
-/* What must not run while pages are moved is stopped. */
+/* The helper threads that are parked while pages are moved. */
 struct stillness {
     sigset_t                signals;
     struct tern_helper_park park;
@@ -251,8 +253,8 @@ static void let_others_run(struct stillness *still)
     pthread_sigmask(SIG_SETMASK, &still->signals, NULL);
 }
 
-/* Whether all threads but this one are parked, or cannot touch the pages: the threads that watch processes and relay
- * messages use only variables of this library. */
+/* Return whether all threads but this one are parked, or cannot touch the pages: the threads that watch processes and
+ * relay messages use only variables of this library. */
 static bool is_quiet(const struct stillness *still, uintptr_t first, uint64_t bytes)
 {
     return still->parked == (unsigned)tern_base_threads() || !holds(first, bytes, &tern_job);
@@ -276,7 +278,7 @@ static int copy_out(const unsigned char *from, uint64_t bytes, uint64_t offset)
     return 0;
 }
 
-/* Copy whole pages. Not the function of the C library, for the same reason; and the arena may be closed already. */
+/* Copy whole pages. This function does not use memcpy, for the same reason. The arena may be closed already. */
 static __attribute__((no_sanitize_address, no_sanitize_thread, noinline)) void copy_pages(void *to, const void *from,
                                                                                           uint64_t bytes)
 {
@@ -287,7 +289,7 @@ static __attribute__((no_sanitize_address, no_sanitize_thread, noinline)) void c
         t[i] = f[i];
 }
 
-/* Put the mapping at `from` in the place of the pages. Returns 0 or an error number. */
+/* Map the pages at `from` in place of the pages at the address. Returns 0 or an error number. */
 static int replace(unsigned char *pages, void *from, uint64_t bytes)
 {
     return syscall(SYS_mremap, from, (size_t)bytes, (size_t)bytes, MREMAP_MAYMOVE | MREMAP_FIXED, pages) ==
@@ -416,7 +418,7 @@ void tern_core_adopt_in_child(void)
     for (unsigned i = 0; i < range_count; i++) {
         struct range r = ranges[i];
 
-        if (move_back(r.pages, r.bytes) != 0) /* without memory for a copy: pages are copied on write */
+        if (move_back(r.pages, r.bytes) != 0) /* there is no memory for a copy: pages are copied on write */
             (void)mmap(r.pages, r.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, tern_job.boot.arena,
                        (off_t)r.offset);
     }

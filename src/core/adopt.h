@@ -15,11 +15,11 @@ uint64_t tern_core_adopt_bytes(const void *addr, uint64_t len);
 tern_status tern_core_adopt_take(void *addr, uint64_t len, struct tern_own_memory *out);
 
 /* Give the pages back to the program as private memory with their contents. Returns false if they stay in the arena,
- * because other threads may write to them or there is no memory: the program goes on using them there. */
+ * because other threads may write to them or there is no memory; the program then continues to use them there. */
 bool tern_core_adopt_return(struct tern_own_memory *memory);
 
-/* Around fork, while the job's lock is held: the child gets private copies of the adopted pages, and the parent waits
- * until it has made them. */
+/* These functions run around fork, while the job's lock is held: the child gets private copies of the adopted pages,
+ * and the parent waits until the child has made them. */
 void tern_core_adopt_before_fork(void);
 void tern_core_adopt_in_parent(void);
 void tern_core_adopt_in_child(void);

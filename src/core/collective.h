@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* The barrier is the first: a group whose member says nothing else is in a barrier. The calls of tern/coll.h are at the
- * end, from SYNC on, in the order of op/coll/coll.h. */
+/* The barrier is the first: a group whose members name no other call is in a barrier. The calls of tern/coll.h are at
+ * the end, from SYNC on, in the order of op/coll/coll.h. */
 #define TERN_COLLECTIVES(X)                              \
     X(BARRIER, "tern_barrier")                           \
     X(ALLGATHER, "tern_allgather")                       \

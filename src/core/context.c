@@ -15,7 +15,7 @@
 #include "core/shared.h"
 #include "core/wait.h"
 
-#define SLAB 64     /* operations that the memory of a context grows by */
+#define SLAB 64     /* number of operations by which the memory of a context grows */
 #define PATIENCE 32 /* polls, of some ten nanoseconds each */
 
 tern_ctx *tern_world;
@@ -49,7 +49,7 @@ void tern_core_ctx_disable(struct tern_ctx *ctx, const char *why)
     ctx->team = &nobody;
     ctx->ranks = 0;
     ctx->inner = NULL;
-    ctx->inline_unflushed = true; /* calls that complete the outstanding operations find the context busy, and check */
+    ctx->inline_unflushed = true; /* so that calls that complete the outstanding operations check the context */
 }
 
 tern_status tern_core_ctx_check(const struct tern_ctx *ctx, const char *what)
@@ -174,7 +174,7 @@ static void release_ops(struct tern_list *list)
     }
 }
 
-/* The handle is not on the job's list: the inner context is. */
+/* The handle is not on the job's list; the inner context is. */
 tern_status tern_core_ctx_open_shared(struct tern_team *team, tern_order order, struct tern_ctx **out)
 {
     struct tern_ctx *handle = ctx_new(), *inner;

@@ -18,14 +18,14 @@
 
 struct tern_engine;
 
-/* What the trigger engine (op/trigger/engine.c) does for a context that has one. Other threads may advance the
- * operations of an engine, too. describe writes what is outstanding. failed returns the first error, since the last
- * call, of an operation without an event, and writes which operation failed. */
+/* The functions of the trigger engine (op/trigger/engine.h) for a context that has one. Other threads may advance the
+ * operations of an engine, too. describe writes a description of the outstanding operations. failed returns the first
+ * error, since the last call, of an operation without an event, and names the operation that failed. */
 void        tern_op_engine_advance(struct tern_ctx *ctx);
 void        tern_op_engine_describe(struct tern_ctx *ctx, char *text, size_t size);
 tern_status tern_op_engine_failed(struct tern_ctx *ctx, char *text, size_t size);
 void        tern_op_engine_close(struct tern_ctx *ctx);
-/* Begin a new epoch, and return the previous one: that of all operations that have started. has_passed returns whether
+/* Begin a new epoch, and return the previous one, to which all started operations belong. has_passed returns whether
  * all operations that started in an epoch, or earlier, have ended. */
 uint32_t    tern_op_engine_next_epoch(struct tern_ctx *ctx);
 bool        tern_op_engine_has_passed(struct tern_ctx *ctx, uint32_t epoch);
@@ -35,16 +35,16 @@ void        tern_op_counters_disable(void);
  * engine is in use by another thread at this moment. */
 int         tern_op_engine_in_region(struct tern_engine *engine, uint32_t number);
 
-/* What the tagged layer (op/tagged/tagged.c) does for a context that has tagged state, in the context's thread:
+/* The functions of the tagged layer (op/tagged/tagged.c) for a context that has tagged state. The context's thread
+ * calls them:
  *
  *   advance    called after the attention flag was set: advance the waiting operations
  *   retire     the context is about to be closed. Returns TERN_OK: nothing is outstanding, and nothing can start any
  *              more. TERN_PENDING: something is outstanding. An error: the program must do something first; nothing was
  *              changed.
- *   describe   write what is outstanding
- *   release    the context is closed: free its tagged state, except its requests, which become invalid
- *   forget     the memory of the closed context is used again: free its requests
- *   disable    make the requests invalid, without a lock: this process is a child of the rank (core/fork.c) */
+ *   describe write a description of everything that is outstanding release the context is closed: free its tagged
+ *   state, except its requests, which become invalid forget the memory of the closed context is used again: free its
+ *   requests disable make the requests invalid, without a lock: this process is a child of the rank (core/fork.c) */
 void        tern_op_tagged_advance(struct tern_ctx *ctx);
 tern_status tern_op_tagged_retire(struct tern_ctx *ctx);
 void        tern_op_tagged_describe(const struct tern_ctx *ctx, char *text, size_t size);
@@ -65,18 +65,18 @@ void tern_op_notify_disable(void);
  * Returns true if some of the requests must be examined again. The context's thread. */
 bool tern_op_notify_find_hopeless(struct tern_ctx *ctx);
 
-/* Which earlier operations must be delivered before an operation to the same rank starts. */
+/* The earlier operations that must be delivered before an operation to the same rank starts. */
 enum tern_ctx_ordered {
     TERN_ORDERED_NONE,       /* none */
     TERN_ORDERED_ALL,        /* all: a strict context */
-    TERN_ORDERED_FENCE,      /* those before the last tern_fence, some of which are outstanding */
+    TERN_ORDERED_FENCE,      /* the operations before the last tern_fence, some of which are outstanding */
     TERN_ORDERED_ALL_SHARED, /* all: a strict context that threads share */
 };
 
 /* A value of inline_unflushed of a handle, which is never 0. */
 #define TERN_UNFLUSHED_NONE 2
 
-/* A region that was found by an address in the memory of a rank, while regions have not changed. */
+/* A region that was found by an address in the memory of a rank; valid while the regions have not changed. */
 struct tern_region_found {
     uint64_t            changes;
     int                 rank;
@@ -92,7 +92,7 @@ struct tern_region_found {
 
 struct tern_ctx {
     struct tern_ctx_head head;
-    struct tern_team    *team;   /* without ranks if the context is gone */
+    struct tern_team    *team;   /* head.ranks is 0 if the context is gone */
     uint32_t             ranks;  /* the size of the team; 0: the context is gone, or is the handle of a shared one */
     struct tern_ctx     *handle; /* what the program uses: the context itself, or the handle of an inner context */
     struct tern_ctx     *inner;  /* of a handle: the inner context; NULL: the context is private */
@@ -100,7 +100,7 @@ struct tern_ctx {
     uint32_t             ended;  /* changes when an operation ends */
     const char          *gone; /* why the context cannot be used any more, such as "was freed"; NULL: it can be used */
     uint32_t             number;   /* unique in the process */
-    uint32_t             am_team;  /* the number of the team, as active messages carry it */
+    uint32_t             am_team;  /* the team's number in active messages */
     int32_t              am_short; /* most arguments of a message in one cell; -1: the team is named in every message */
     tern_order           order;
     uint8_t              ordered; /* enum tern_ctx_ordered */
@@ -108,15 +108,15 @@ struct tern_ctx {
     struct tern_lane    *lane[TERN_LINKS_MAX];
     struct tern_list     outstanding; /* operations, newest first */
     struct tern_op      *fence;       /* marker in outstanding, if ordered is TERN_ORDERED_FENCE. NULL: none was made */
-    struct tern_list     active;      /* those that the context must advance, oldest first */
+    struct tern_list     active;      /* the operations that the context must advance, oldest first */
     struct tern_list     held;        /* operations on the heap that have ended but have events */
     struct tern_pool     ops;         /* memory of operations */
     struct tern_engine  *engine;      /* op/trigger/engine.h; NULL: none */
-    _Atomic uint32_t     engine_busy; /* operations of the engine that have not completed, parked ones aside */
+    _Atomic uint32_t     engine_busy; /* operations of the engine that have not completed, without parked ones */
     _Atomic uint32_t    *in_region;   /* [in_regions] outstanding operations by the number of the region: op.c */
     uint32_t             in_regions;
-    /* Inline payload of notifications may not be in its destination yet. Several threads write that of a handle, in
-     * which TERN_UNFLUSHED_NONE stands for false. */
+    /* The inline payload of notifications may not be in its destination yet. Several threads write this field of a
+     * handle, in which TERN_UNFLUSHED_NONE means false. */
     uint8_t              inline_unflushed;
     tern_status          failed;      /* the first error of an implicit operation since the last quiet */
     int                  failed_rank; /* the rank of the job whose operations failed; -1: several ranks */
@@ -124,7 +124,7 @@ struct tern_ctx {
     struct tern_tagged  *tagged;   /* op/tagged/request.h; NULL: none */
     void                *requests; /* requests of a closed context, which stay readable: op/tagged/tagged.c */
     _Atomic uint32_t     colls;    /* collective operations of the context that have started and have not ended */
-    /* The tagged layer asks for its advance, collective operations are outstanding, or a rank has died. Any thread sets
+    /* The tagged layer asks to be advanced, collective operations are outstanding, or a rank has died. Any thread sets
      * it. */
     _Atomic bool         attention;
     struct tern_list     node; /* on the job's list */
@@ -138,14 +138,14 @@ struct tern_ctx {
     struct tern_roster_node  ever;  /* must be last; it outlives the context */
 };
 
-/* The memory of all contexts, freed ones and those of engines included. */
+/* The memory of all contexts, including freed contexts and those of engines. */
 extern struct tern_roster tern_core_ctxs __attribute__((visibility("hidden")));
 
 tern_status tern_core_ctx_open(struct tern_team *team, tern_order order, struct tern_ctx **out);
-/* Open a context that threads share. *out is the handle. */
+/* Open a context that threads share. *out receives the handle. */
 tern_status tern_core_ctx_open_shared(struct tern_team *team, tern_order order, struct tern_ctx **out);
-/* Free the context without completing its operations; an inner context together with its handle. The memory of the
- * context stays valid for a while (base/retired.h), so that calls with a freed context are reported. */
+/* Free the context without completing its operations. An inner context is freed together with its handle. The memory of
+ * the context stays valid for a while (base/retired.h), so that calls with a freed context are reported. */
 void        tern_core_ctx_close(struct tern_ctx *ctx);
 /* Remove the context from the job's list, because it belongs to another context: the job does not drain or close it. */
 void        tern_core_ctx_unlist(struct tern_ctx *ctx);
@@ -170,7 +170,7 @@ static inline tern_deadline tern_core_ctx_deadline(const struct tern_ctx *ctx)
 {
     double seconds;
 
-    __atomic_load(&ctx->timeout, &seconds, __ATOMIC_RELAXED); /* another thread may set that of a shared context */
+    __atomic_load(&ctx->timeout, &seconds, __ATOMIC_RELAXED); /* another thread may set the limit of a shared context */
     return seconds > 0 ? tern_base_deadline_in(seconds) : TERN_FOREVER;
 }
 
@@ -215,8 +215,9 @@ static inline void tern_core_ctx_set_direct(struct tern_ctx *ctx)
     tern_core_ctx_set_ranks(ctx, hold ? 0 : (uint32_t)ctx->team->size);
 }
 
-/* Make progress on everything once. The engine comes before the context, because markers of the context (quiet.h) wait
- * for operations of the engine: what the last poll before a sleep completes must complete the marker, too. */
+/* Make progress on everything once. The engine is advanced before the context, because markers of the context (quiet.h)
+ * wait for operations of the engine: if the last poll before a sleep completes such an operation, it must complete the
+ * marker, too. */
 static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
 {
     tern_core_job_check_deaths();
@@ -231,9 +232,9 @@ static inline void tern_core_ctx_progress(struct tern_ctx *ctx)
 }
 
 /* Order the operations that the context has started before those that it starts later. The call only waits for
- * operations that have no place in the order: inline payload, and the operations of a trigger engine. The others may be
- * outstanding when it returns. A later operation to the same rank waits for them, unless its path keeps it behind
- * them. */
+ * operations that have no place in the order: inline payload, and the operations of a trigger engine. Other operations
+ * may be outstanding when it returns. A later operation to the same rank waits for them, unless its path keeps it
+ * behind them. */
 tern_status tern_core_ctx_fence(struct tern_ctx *ctx, tern_deadline deadline, const char *what);
 
 /* Return whether, on a strict context or after a fence, an earlier operation to this rank of the job must be delivered
@@ -265,9 +266,9 @@ static inline bool tern_core_ctx_has_outstanding(const struct tern_ctx *ctx)
 }
 
 /* Poll for notifications, and occasionally for everything else; polls counts the calls. A poll that delivers something
- * leaves the rest, so that the caller examines its request first: further notifications cost least in their queue, and
- * a thread does not sleep after such a poll. Every other poll makes progress on outstanding operations, and on what a
- * death or another thread has left to do, because it may be the last poll before the thread sleeps. */
+ * does nothing else, so that the caller examines its request first: further notifications are best left in their queue,
+ * and a thread does not sleep after such a poll. Every other poll makes progress on outstanding operations, and on work
+ * that a death or another thread has caused, because it may be the last poll before the thread sleeps. */
 static inline void tern_core_ctx_poll_notify(struct tern_ctx *ctx, uint32_t *polls)
 {
     uint32_t before = tern_core_message_delivered(), count = (*polls)++ % 8;
@@ -286,8 +287,8 @@ static inline bool tern_core_ctx_is_busy(const struct tern_ctx *ctx)
     return tern_core_ctx_has_outstanding(ctx) || __atomic_load_n(&ctx->inline_unflushed, __ATOMIC_RELAXED);
 }
 
-/* Return whether all inline payload is in its destination. help: copy it there on behalf of the target. Usually the
- * target is about to do so itself, which costs less. */
+/* Return whether all inline payload is in its destination. help: copy the payload there on behalf of the target.
+ * Usually the target is about to do so itself, which costs less. */
 bool tern_core_ctx_is_placed(struct tern_ctx *ctx, bool help);
 
 /* Make progress, and copy inline payload to its destination on behalf of targets that have not polled. Returns true if

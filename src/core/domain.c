@@ -18,8 +18,8 @@ struct say {
     int32_t  status;
     uint32_t type, ops, flags;
     uint32_t memory, network; /* whether each mechanism is possible */
-    int32_t  beyond;          /* memory: the first member that loads and stores do not reach; -1: none */
-    char     why[228];        /* an error, or the reason for the network's answer */
+    int32_t  beyond;          /* memory: the first member whose memory loads and stores do not reach; -1: none */
+    char     why[228];        /* the text of an error, or the reason for the network's answer */
 };
 _Static_assert(sizeof(struct say) == 256, "a contribution has no padding");
 _Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "a contribution fits into the scratch space of the team");

@@ -6,10 +6,10 @@
  * refused. Nothing polls the queues, which belong to the parent. Other threads may be creating, using and freeing
  * objects during fork, so the handler walks no list that changes: it finds the objects in rosters (base/roster.h). It
  * waits for no lock, so that fork cannot deadlock. The only exception is the job's lock, which the handlers around fork
- * hold so that it is free in the child; a thread holds it for a few instructions, and waits for nothing meanwhile.
- * Nothing is closed or unmapped: the descriptors and mappings of the child
- * vanish when it ends or calls exec, and its end tells nobody anything, because the launcher and the other ranks watch
- * the process that called tern_init. */
+ * hold so that it is free in the child; a thread holds it only for a few instructions, and does not wait while it holds
+ * it. Nothing is closed or unmapped: the descriptors and mappings of the child vanish when the child ends or calls
+ * exec. The launcher and the other ranks do not notice the child's end, because they watch the process that called
+ * tern_init. */
 #include "core/fork.h"
 
 #include <pthread.h>
@@ -30,7 +30,7 @@ static void in_parent(void)
     pthread_mutex_unlock(&tern_job.lock);
 }
 
-/* Refuse all calls on the context, its operations and its counters, and advance none of them. */
+/* Refuse all calls on the context, its operations and its counters, and advance none of these operations. */
 static void disable(struct tern_ctx *ctx)
 {
     ctx->engine = NULL;
@@ -43,7 +43,7 @@ static void disable(struct tern_ctx *ctx)
 
 static void in_child(void)
 {
-    tern_core_adopt_in_child(); /* first: until then, what the child writes may reach the parent */
+    tern_core_adopt_in_child(); /* first: until this call, writes of the child may reach the parent */
     if (atomic_load(&tern_job.phase) == TERN_PHASE_RUNNING) {
         atomic_store(&tern_job.phase, TERN_PHASE_CHILD);
         tern_world = NULL;

@@ -8,8 +8,9 @@
  *   other rank, first stage    waits for nothing;               sends to its leader
  *   other rank, second stage   waits for its leader;            sends nothing
  *
- * Messages of the next barrier may arrive before this one is complete, but none of the barrier after that: to enter
- * that one, a rank needs our messages of the next. So there are two sets of streams, and two of contributions.
+ * Messages of the next barrier may arrive before the current barrier is complete, but no messages of the barrier after
+ * the next one, because a rank needs this rank's messages of the next barrier to enter that one. So there are two sets
+ * of streams, and two sets of contributions.
  */
 #include "core/group_bruck.h"
 
@@ -88,10 +89,10 @@ static bool receive(int from, const unsigned char *head_bytes, const unsigned ch
     if (head.way >= CORE_TEAM_JOIN)
         return len == 0 && tern_core_team_receive(from, head_bytes);
     if (!(c = group_of(head.group)))
-        return head.group != 0; /* this rank has freed the team, after a call on it timed out */
+        return head.group != 0; /* this rank has freed the team, after a call on the team timed out */
     if (head.way >= CORE_DIRECTION_DEPART)
         return len == 0 && tern_core_bruck_part_receive(c, from, &wire);
-    if (head.barrier - tern_core_bruck_barrier(c) <= 1) /* this barrier or the next */
+    if (head.barrier - tern_core_bruck_barrier(c) <= 1) /* the current barrier or the next */
         in = tern_core_bruck_stream_in(c, from, &head);
     return in && tern_core_stream_receive(c, in, &head, data, len);
 }
@@ -134,8 +135,8 @@ static uint32_t streams(const struct bruck *c)
     return c->stage < c->rounds ? 1 : locals(c) - 1;
 }
 
-/* Begin the stream of round k: the contributions that this node has before the round, its own and those of the nodes
- * before it, except those that the receiver has already. */
+/* Begin the stream of round k. It consists of the contributions that this node has before the round, which are those of
+ * the node itself and of the nodes before it, without the contributions that the receiver has already. */
 static void begin_round(const struct bruck *c, struct bruck_stream_out *out)
 {
     uint32_t step = 1u << c->stage, known = step < c->nodes - step ? step : c->nodes - step;
@@ -229,14 +230,14 @@ static bool bruck_arrived(struct tern_link_group *base)
     /* relaxed: after the streams */
     if (c->contribution_len == 0 && atomic_load_explicit(&c->contributed[barrier & 1], memory_order_relaxed) == barrier)
         base->mixed = true;
-    if (c->contribution_len > 0) /* then the caller reads that many bytes of each contribution, whatever its length */
+    if (c->contribution_len > 0) /* the caller reads that many bytes of each contribution, whatever its length */
         tern_core_stream_pad(c, barrier, c->contribution_len);
     tern_base_order_after_peers();
     return true;
 }
 
-/* In the world, a rank knows the arrival of all ranks of its own node. In other teams only the leader of the node does;
- * a rank that is no leader waits for its leader. A leader knows the arrival of ranks on other nodes as far as their
+/* In the world, a rank knows the arrival of all ranks of its own node. In other teams only the leader of the node knows
+ * it; a rank that is no leader waits for its leader. A leader knows the arrival of ranks on other nodes as far as their
  * streams have arrived. */
 static bool bruck_has_arrived(const struct tern_link_group *base, uint32_t member)
 {

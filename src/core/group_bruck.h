@@ -1,8 +1,8 @@
-/* group_bruck.h: a group that synchronizes by messages, over whatever link serves each member. Used if a death ends the
- * job.
+/* group_bruck.h: a group that synchronizes by messages, over the link that serves each member. The group is used if a
+ * death ends the job.
  *
  * The members of a node send their contributions to the first of them, its leader. The leaders are arranged in a circle
- * and run log2 rounds: in round k each leader passes on the contributions that it has, those of its own node and of the
+ * and run log2 rounds: in round k each leader sends all contributions that it has, those of its own node and of the
  * nodes before it, to the leader 2^k positions further, so that the number of contributions doubles in each round
  * (Bruck's all-gather). Then each leader distributes the contributions to its node. No other pairs exchange messages,
  * so few connections are made, and a barrier without contributions is one short message for each of these steps.
@@ -28,7 +28,8 @@ struct bruck_contribution {
     unsigned char *bytes;
 };
 
-/* An incoming stream: the last barrier for which all of it has arrived. Writer: the delivering thread. */
+/* An incoming stream. The number is that of the last barrier whose stream has arrived completely. Writer: the
+ * delivering thread. */
 struct bruck_stream_in {
     _Atomic uint32_t whole;
 };
@@ -45,34 +46,34 @@ struct bruck_stream_out {
 
 /* What a member of a team has given up. Writer: the delivering thread. */
 struct bruck_departure {
-    _Atomic uint32_t number; /* of departures */
+    _Atomic uint32_t number; /* number of departures */
     _Atomic uint64_t object[2];
 };
 
 /* The departures of a team other than the world. */
 struct bruck_departures {
     struct bruck_departure *of;     /* [size]; NULL: the group is the world's */
-    uint64_t                object; /* of this member's last departure */
-    uint32_t                told;   /* last departure that this member has told a collector */
-    uint32_t                to;     /* that collector */
-    uint32_t                spread; /* as the collector: members that have been told that the departure is complete */
+    uint64_t                object; /* number of this member's last departure */
+    uint32_t                told;   /* last departure that this member has reported to a collector */
+    uint32_t                to;     /* the collector to which it was reported */
+    uint32_t                spread; /* as the collector: number of members that know that the departure is complete */
     _Atomic uint32_t        whole;  /* last departure that is complete. Writers: the delivering thread, this member */
-    _Atomic uint64_t        other;  /* a member that gave up another object then, + 1; 0: none. Writers: as above */
+    _Atomic uint64_t        other;  /* a member that gave up another object in it, + 1; 0: none. Writers: as above */
 };
 
 struct bruck {
-    struct tern_link_group     base;
-    struct tern_list           listed;  /* on the list of all Bruck groups */
-    uint32_t                  *order;   /* [size] members, node by node, the leader of each node first */
-    uint32_t                  *node_of; /* [size] by member; nodes count from 0 in the order of their leaders */
-    uint32_t                  *begin;   /* [nodes + 1] index in order at which a node begins */
-    uint32_t                   nodes, node, position; /* number of nodes, our node, and our index in order */
-    uint32_t                   rounds;
-    _Atomic uint32_t           barrier;          /* number of the last barrier entered. Writer: the collective call */
-    uint32_t                   stage;            /* current stage of that barrier */
-    uint32_t                   sent;             /* streams of the stage that have been sent */
-    bool                       sending;          /* the streams that the stage waits for have arrived */
-    uint32_t                   contribution_len; /* bytes of our contribution to that barrier, or the next; 0: none */
+    struct tern_link_group base;
+    struct tern_list       listed;  /* on the list of all Bruck groups */
+    uint32_t              *order;   /* [size] members, node by node, the leader of each node first */
+    uint32_t              *node_of; /* [size] by member; nodes count from 0 in the order of their leaders */
+    uint32_t              *begin;   /* [nodes + 1] index in order at which a node begins */
+    uint32_t               nodes, node, position; /* number of nodes, our node, and our index in order */
+    uint32_t               rounds;
+    _Atomic uint32_t       barrier; /* number of the last barrier entered. Writer: the collective call */
+    uint32_t               stage;   /* current stage of that barrier */
+    uint32_t               sent;    /* streams of the stage that have been sent */
+    bool                   sending; /* the streams that the stage waits for have arrived */
+    uint32_t contribution_len;      /* bytes of this rank's contribution to that barrier, or the next; 0: none */
     struct bruck_stream_out    out;
     uint32_t                   inflows;          /* incoming streams of one barrier */
     struct bruck_stream_in    *in[2];            /* [inflows] by barrier & 1 */
@@ -82,7 +83,7 @@ struct bruck {
     struct bruck_departures    parts;
 };
 
-/* The functions of the world's group, and those of other teams. */
+/* The functions of the world's group, and the functions of the groups of other teams. */
 extern const struct tern_group_ops tern_core_bruck_group, tern_core_bruck_team;
 
 /* For tests. If not 0, the world's group on one node is a Bruck group or one in the boot segment too, as if each node

@@ -1,8 +1,9 @@
 /* group_part.c: departures of a Bruck group that is not the world's, by messages.
  *
- * The first member that has not left the job collects the departures. Every other member tells it what it has given up.
- * When all members have departed, or have left the job, the collector tells the others that the departure is complete.
- * If the collector leaves the job first, all members see that in the boot segment, and tell the next member. */
+ * The first member that has not left the job collects the departures. Every other member tells the collector what it
+ * has given up. When all members have departed, or have left the job, the collector tells the others that the departure
+ * is complete. If the collector leaves the job first, all members see that in the boot segment, and tell the next
+ * member. */
 #include "base/bits.h"
 #include "core/group_bruck.h"
 #include "core/job.h"
@@ -44,7 +45,7 @@ static bool send(const struct bruck *c, uint32_t member, enum core_direction way
     return tern_core_wire_send(peer, &wire, sizeof(wire)) != TERN_AGAIN;
 }
 
-/* As the collector: if all members have departed, tell them. */
+/* As the collector: if all members have departed, tell them so. */
 static void collect(struct bruck *c)
 {
     uint32_t number = c->base.departures;

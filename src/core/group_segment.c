@@ -1,13 +1,13 @@
 /* group_segment.c: barriers and departures in the boot segment.
  *
- * Each rank publishes its state in its own entries of the segment. The ranks of its node see an entry at once; the
- * relay copies it to the other nodes, and reports the rank's death, if it dies, after that. So whether a rank arrived
- * before it died is one fact, on which all live ranks agree. A barrier costs a round trip to the hub; if a death ends
- * the job, group_bruck.c is faster.
+ * Each rank publishes its state in its own entries of the segment. The ranks of its node see an entry at once. The
+ * relay copies the entry to the other nodes before it reports a death of the rank, so that all live ranks agree on
+ * whether a rank arrived before it died. A barrier costs a round trip to the hub; if a death ends the job,
+ * group_bruck.c is faster.
  *
  * The entry of a rank is its barrier slot for the world, and one of its seats for every other team. A rank chooses a
- * free seat and writes the id of the team into it; the other members search for that id among the seats of the rank
- * when they need it first. A member whose seat has another id has left the team. */
+ * free seat and writes the id of the team into it; the other members search the seats of the rank for that id when they
+ * first need the seat. A member whose seat has another id has left the team. */
 #include "core/group_segment.h"
 
 #include <pthread.h>
@@ -41,12 +41,12 @@ static pthread_mutex_t seats_lock = PTHREAD_MUTEX_INITIALIZER;
 /* The seats of this rank; guarded by seats_lock. */
 static struct {
     bool     taken;
-    uint64_t left; /* when a seat was left as it is, counted in such seats; 0: the seat is empty */
+    uint64_t left; /* when the seat was given up with its contents left, counted in such seats; 0: the seat is empty */
 } seats_own[128];
 static uint64_t seats_left;
 
-/* Take a seat of this rank that belongs to no team, or else the one that was left as it is first. Returns 0 if all are
- * in use. */
+/* Take a seat of this rank that belongs to no team, or else the seat that was given up first with its contents left.
+ * Returns 0 if all are in use. */
 static uint16_t seat_take(void)
 {
     uint32_t seats = tern_segment_seats((uint32_t)tern_job.boot.ranks);
@@ -62,7 +62,7 @@ static uint16_t seat_take(void)
     return number;
 }
 
-/* Stop using a seat. remains: leave its contents as they are as long as possible. */
+/* Stop using a seat. remains: keep the contents of the seat as long as possible. */
 static void seat_drop(uint16_t number, bool remains)
 {
     pthread_mutex_lock(&seats_lock);
@@ -118,8 +118,8 @@ static struct tern_barrier_slot *find_seat(const struct segment_group *group, ui
     return NULL;
 }
 
-/* Return whether the seat belongs to the group now. Called after its counters were read: then they are those of the
- * group. */
+/* Return whether the seat belongs to the group at this moment. Called after the counters of the seat were read: then
+ * they are the counters of the group. */
 static bool belongs(const struct segment_group *group, struct tern_barrier_slot *slot)
 {
     /* acquire: what the caller has read before this load. Pairs with the fence in seat_give(), and the relay's. */
@@ -247,9 +247,9 @@ static void segment_arrive(struct tern_link_group *base)
      * tern_link_slot_reached(), and the relay's. */
     atomic_store_explicit(&mine->arrived, group->barrier, memory_order_release);
     tell(group);
-    /* seq_cst: our own arrival before we check the others'. Pairs with itself: of ranks that arrive last at the same
-     * time, at least one sees that all have arrived, and wakes the others. The relay rings for the arrivals that it
-     * copies. */
+    /* seq_cst: this rank's arrival before it checks those of the others. Pairs with itself: of ranks that arrive last
+     * at the same time, at least one sees that all have arrived, and wakes the others. The relay rings for the arrivals
+     * that it copies. */
     atomic_thread_fence(memory_order_seq_cst);
     if (all_arrived(group))
         ring_members(base);
@@ -279,7 +279,7 @@ static void segment_depart(struct tern_link_group *base, uint64_t object)
     ring_members(base);
 }
 
-/* A member that has left the team has departed from everything. */
+/* A member that has left the team has departed from all objects. */
 static bool segment_departed(const struct tern_link_group *base, uint32_t member, uint64_t *object)
 {
     const struct segment_group *group = (const struct segment_group *)base;
@@ -296,7 +296,7 @@ static bool segment_departed(const struct tern_link_group *base, uint32_t member
     return true;
 }
 
-/* The regroups of the world are in seat 0. */
+/* The numbers that concern teams of survivors of the world are in seat 0. */
 static struct tern_barrier_slot *regroup_entry(const struct segment_group *group, uint32_t member)
 {
     return group->seat ? entry(group, member) : seat_of(tern_link_group_world(&group->base, member), 0);
@@ -360,8 +360,8 @@ static bool has_lost(const struct tern_link_group *base)
     return false;
 }
 
-/* If a member has died, the others do not wait for each other when they leave the team: some may still need to know at
- * which barriers this rank has arrived. */
+/* The members do not wait for each other if one of them has died: some may still need to know at which barriers this
+ * rank has arrived. */
 static void segment_close(struct tern_link_group *base)
 {
     struct segment_group *group = (struct segment_group *)base;

@@ -4,8 +4,8 @@
 
 #include "link/link.h"
 
-/* A group that does everything in the boot segment; for jobs that must survive deaths. The world uses the barrier slots
- * of the ranks, every other team takes a seat of each member (boot/segment.h). */
+/* A group whose barriers and departures all use the boot segment, for jobs that must survive deaths. The world uses the
+ * barrier slots of the ranks, every other team one seat of each member (boot/segment.h). */
 extern const struct tern_group_ops tern_core_segment_group;
 
 /* Prepare a group of up to the given number of members, so that nothing can fail in tern_core_segment_begin, which

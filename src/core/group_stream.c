@@ -1,7 +1,7 @@
 /* group_stream.c: streams of messages that carry the contributions of a Bruck group's members.
  *
- * A message is as long as the link permits and holds complete fragments, each of which says where it belongs, so that
- * every message can be decoded and validated by itself; links keep messages in order, so the last message arrives last.
+ * A message is as long as the link permits and holds complete fragments. Each fragment names its place, so that every
+ * message can be decoded and validated by itself. Links keep messages in order, so the last message arrives last.
  * Streams use the reply channel, on which no message of the program stays open, and are sent by the thread that holds
  * the delivery of messages, like replies. */
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static __attribute__((cold, noreturn)) void no_memory(size_t bytes)
 {
     tern_base_log(TERN_LOG_ERROR,
                   "no memory for %zu bytes of what other ranks say in a collective call; ending the job", bytes);
-    _Exit(1); /* the other ranks wait for the data that this rank would pass on */
+    _Exit(1); /* the other ranks wait for the data that this rank would forward */
 }
 
 static void contribution_grow(struct bruck_contribution *contribution, uint32_t size)
@@ -74,7 +74,7 @@ static const struct bruck_contribution *next_contribution(const struct bruck *br
     return NULL;
 }
 
-/* Return the bytes of data that the rest of the stream needs, at most most. */
+/* Return the number of data bytes that the rest of the stream needs, but not more than `most`. */
 static size_t bytes_left(const struct bruck *bruck, const struct bruck_stream_out *out, size_t most)
 {
     struct bruck_stream_out          rest = *out;
@@ -158,7 +158,7 @@ static bool send_one(struct bruck *bruck, struct bruck_stream_out *out)
                               .round = (uint16_t)out->round };
     tern_status      st = send_bytes(bruck, out, &head, bytes_left(bruck, out, longest));
 
-    if (st == TERN_AGAIN || st == TERN_ERR_PEER) /* a death ends the job, which is about to happen */
+    if (st == TERN_AGAIN || st == TERN_ERR_PEER) /* a death ends the job soon */
         return false;
     if (st < 0)
         cannot_send(out->peer);

@@ -1,7 +1,7 @@
 /* helper.c: the helper thread of the rank, which is the instance of boot/helper.h that sleeps on the rank's bells.
  *
- * The thread exists only if it is needed: if a peer cannot access this process's registered memory directly, if the job
- * must survive the death of a rank, so that even a program that never waits learns of a death, and if operations are to
+ * The thread exists only if it is needed: if a peer cannot access this process's registered memory directly; if the job
+ * must survive the death of a rank, so that even a program that never waits learns of a death; or if operations are to
  * make progress while the program computes (op/trigger/helper.c).
  *
  * The thread naps and rests on the service bell, which peers ring when they need service. If it rests, this process
@@ -41,7 +41,7 @@ static void sleep_on_bell(struct tern_helper *helper, int64_t ns)
         tern_boot_bell_wait(&slot->bell, seen, ns < most ? ns : most);
     }
     tern_boot_bell_withdraw(&slot->sleepers);
-    atomic_store_explicit(&slot->service_sleeps, TERN_SERVICE_AWAKE, memory_order_relaxed); /* polls next */
+    atomic_store_explicit(&slot->service_sleeps, TERN_SERVICE_AWAKE, memory_order_relaxed); /* the thread polls next */
 }
 
 static void wake(struct tern_helper *helper)

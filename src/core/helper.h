@@ -6,8 +6,9 @@
 
 extern struct tern_helper tern_core_helper;
 
-/* Call before anything uses the thread. */
+/* Give the thread the bell of this rank, before anything uses the thread. */
 void tern_core_helper_open(void);
 
-/* Let the thread serve the peers that cannot access this rank's memory directly, and look for deaths. Any thread. */
+/* Let the thread serve the peers that cannot access this rank's memory directly, and watch for deaths. Any thread may
+ * call this. */
 tern_status tern_core_service_start(void);

@@ -18,7 +18,7 @@ static struct {
     pthread_mutex_t lock;
     struct hook     hook[TERN_IDLE_HOOKS];
     int             count;
-    int             at, end; /* while hooks are called: the one that is called, and the end of those to be called */
+    int             at, end; /* while hooks are called: the current hook, and the end of the hooks to call */
 } list = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 void tern_core_idle_hooks_run(void)
@@ -73,7 +73,7 @@ tern_status tern_core_idle_hook_add(void (*function)(void *arg), void *arg)
     lock();
     if (list.count < TERN_IDLE_HOOKS) {
         list.hook[list.count++] = (struct hook){ function, arg };
-        atomic_fetch_add_explicit(&tern_core_idle_hooks, 1, memory_order_relaxed); /* orders nothing: a hint */
+        atomic_fetch_add_explicit(&tern_core_idle_hooks, 1, memory_order_relaxed); /* relaxed: a hint */
     } else {
         st = tern_base_fail(TERN_ERR_NOMEM,
                             "tern_on_idle: the process has %d idle hooks, and cannot have more; remove those that are "
@@ -93,7 +93,7 @@ tern_status tern_core_idle_hook_remove(void (*function)(void *arg), void *arg)
         i++;
     if (i < list.count) {
         remove_at(i);
-        atomic_fetch_sub_explicit(&tern_core_idle_hooks, 1, memory_order_relaxed); /* orders nothing: a hint */
+        atomic_fetch_sub_explicit(&tern_core_idle_hooks, 1, memory_order_relaxed); /* relaxed: a hint */
         unlock();
         return TERN_OK;
     }

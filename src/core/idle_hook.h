@@ -33,11 +33,11 @@ static inline bool tern_core_in_idle_hook(void)
 /* Call the hooks, if there are any, in a wait of boot/. Returns whether there are any. */
 bool tern_core_idle_hooks_poll(void);
 
-/* Call all hooks, unless another thread is calling them, this thread is inside one, or this thread is the helper
- * thread, on which a handler waits: hooks run on threads of the program only. */
+/* Call all hooks, unless another thread is calling them, this thread is inside a hook, or this thread is the helper
+ * thread, on which a handler waits: hooks run only on threads of the program. */
 void tern_core_idle_hooks_run(void);
 
 /* Add a hook, and remove one: the implementations of tern_on_idle and tern_on_idle_remove. When the second function
- * returns, the hook does not run on another thread. Any thread, also inside a hook. */
+ * returns, the hook does not run on another thread. Any thread may call them, also inside a hook. */
 tern_status tern_core_idle_hook_add(void (*function)(void *arg), void *arg);
 tern_status tern_core_idle_hook_remove(void (*function)(void *arg), void *arg);

@@ -28,7 +28,8 @@
 #include "core/test_hooks.h"
 #include "core/wait.h"
 
-/* Within this time the launcher learns of a death: the kernel takes long to release much memory. */
+/* The launcher learns of a death within this time, which is long because the kernel takes long to release much
+ * memory. */
 #define NOTICE_NS 3000000000ll
 #define MANY_YIELDS 100 /* a wait that yields this often before it sleeps rarely sleeps */
 
@@ -78,7 +79,7 @@ void tern_core_job_mark_dead(uint32_t losses)
 
 void tern_core_job_gone(int rank)
 {
-    atomic_store_explicit(&tern_job.gone[rank], true, memory_order_relaxed); /* orders nothing */
+    atomic_store_explicit(&tern_job.gone[rank], true, memory_order_relaxed); /* relaxed: orders nothing */
 }
 
 void tern_core_job_confirm(int rank, tern_deadline deadline)
@@ -164,7 +165,7 @@ static tern_status all_there(void *arg)
 
         if (atomic_load_explicit(&slot->life, memory_order_acquire) >= call->life)
             continue;
-        /* A rank that ended with tern_exit has set the word before its fate: the wait ends this process, too. */
+        /* A rank that ended with tern_exit has set the word before its fate, so this wait ends this process, too. */
         if (fate == TERN_FATE_RUNNING || tern_boot_is_ending(tern_job.boot.segment))
             return TERN_PENDING;
         if (call->needs)
@@ -197,7 +198,7 @@ static tern_status gather_all(const char *what, uint32_t life, bool needs)
     return tern_core_wait(&wait);
 }
 
-/* Say how this rank was started, and where it is. */
+/* Log how this rank was started, and its node. */
 static void introduce(void)
 {
     const struct tern_boot *boot = &tern_job.boot;
@@ -392,8 +393,8 @@ static tern_status settle(void)
     return tern_core_links_msg_flushed() ? TERN_OK : tern_core_wait(&wait);
 }
 
-/* When all ranks are leaving, no rank sends requests any more; each rank answers the requests that it has, and delivers
- * messages until all have answered. */
+/* While ranks leave, no rank sends requests any more; each rank answers the requests that it has received, and delivers
+ * messages until all ranks have answered. */
 static tern_status say_goodbye(void)
 {
     tern_status st = settle();
@@ -413,7 +414,7 @@ tern_status tern_core_job_close(void)
     tern_status   st = TERN_OK;
     tern_deadline deadline = tern_core_job_deadline();
 
-    tern_boot_mpi_check(&tern_job.boot); /* again, in case that MPI was initialized after Tern */
+    tern_boot_mpi_check(&tern_job.boot); /* repeated, in case MPI was initialized after Tern */
     TERN_LIST_EACH(struct tern_ctx, ctx, &tern_job.contexts, node)
         if (tern_core_ctx_drain(ctx, deadline, "tern_finalize") < 0)
             st = TERN_ERR_TIMEOUT;

@@ -21,7 +21,7 @@ enum tern_phase { TERN_PHASE_BEFORE, TERN_PHASE_RUNNING, TERN_PHASE_AFTER, TERN_
 struct tern_job {
     _Atomic int                       phase; /* enum tern_phase */
     struct tern_boot                  boot;
-    struct tern_node_map              nodes;               /* which ranks each node has */
+    struct tern_node_map              nodes;               /* the ranks of each node */
     const struct tern_link_up        *up;                  /* the functions that the links call */
     const struct tern_link_ops       *ops[TERN_LINKS_MAX]; /* the open links, best first */
     struct tern_link                 *link[TERN_LINKS_MAX];
@@ -29,15 +29,15 @@ struct tern_job {
     uint8_t                          *peer_link; /* [ranks] index of the link that serves the rank */
     /* [ranks] injection handles, which op/am looks up; NULL: none */
     struct tern_inject_pair *_Atomic *pair;
-    int64_t                           turns;   /* ranks that take turns on a core: tern_boot_turns() */
+    int64_t                           turns;   /* number of ranks that take turns on a core: tern_boot_turns() */
     int64_t                           spin_ns; /* spin time and number of yields of a wait: see core/wait.c */
     int                               yields;
     struct tern_team                  world, node, self;
-    struct tern_ctx *handler_ctx; /* for the operations that replies need; used by the delivering thread */
+    struct tern_ctx *handler_ctx; /* context for the operations that replies need; used by the delivering thread */
 
     pthread_mutex_t  lock; /* guards the fields that follow */
-    _Atomic bool    *lost; /* [ranks] known to be dead; read without the lock */
-    _Atomic bool    *gone; /* [ranks] the kernel has reported that the process is gone; accessed without the lock */
+    _Atomic bool    *lost; /* [ranks] the rank is known to be dead; read without the lock */
+    _Atomic bool    *gone; /* [ranks] the kernel has reported the end of the process; accessed without the lock */
     _Atomic uint32_t losses_seen;
     struct tern_list contexts;
     struct tern_list regions;
@@ -60,8 +60,8 @@ static inline bool tern_core_job_is_running(void)
 /* Return TERN_OK while the job is running, otherwise TERN_ERR_STATE with a detail. what is the public call. */
 tern_status tern_core_job_running(const char *what);
 
-/* Process the ranks that the launcher has reported dead since the last call: their parts become unreachable. Does
- * nothing if a death ends the job. Any thread. */
+/* Process the deaths that the launcher has reported since the last call: the parts of these ranks become unreachable.
+ * Does nothing if a death ends the job. Any thread may call this. */
 void               tern_core_job_mark_dead(uint32_t losses);
 static inline void tern_core_job_check_deaths(void)
 {
@@ -84,19 +84,19 @@ static inline bool tern_core_job_has_deaths(void)
  * error. */
 void tern_core_job_confirm(int rank, tern_deadline deadline);
 
-/* Record that the kernel has told a link of the end of the rank's process: the slot gone of tern_link_up. Any
- * thread. */
+/* Record that the kernel has reported the end of the rank's process to a link: the slot gone of tern_link_up. Any
+ * thread may call this. */
 void tern_core_job_gone(int rank);
 
 /* Return whether this process has learned in any way that the rank is gone. If only the kernel has reported it, wait
  * until the launcher reports it too (at most three seconds), so that every later operation on the rank fails. Any
- * thread. */
+ * thread may call this. */
 bool tern_core_job_is_gone(int rank);
 
 /* Return the deadline of a blocking call that starts now and has no context: the option TERN_TIMEOUT. */
 tern_deadline tern_core_job_deadline(void);
 
-/* Return whether the rank of the job is known to be dead. Any thread. */
+/* Return whether the rank of the job is known to be dead. Any thread may call this. */
 static inline bool tern_core_job_lost(int rank)
 {
     return atomic_load_explicit(&tern_job.lost[rank], memory_order_relaxed);

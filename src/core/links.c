@@ -78,7 +78,7 @@ static int serve_reached(void)
     return served;
 }
 
-/* Say which ranks the link that was opened last serves. */
+/* Log which ranks the link that was opened last serves. */
 static void tell_served(int served, bool carries)
 {
     unsigned    last = tern_job.links - 1;

@@ -16,11 +16,11 @@ tern_status tern_core_links_expose(unsigned link, struct tern_mem_handle *handle
 /* Return the first link that reaches the rank and whose network has atomics; -1: there is none. */
 int tern_core_links_atomic(int rank);
 
-/* Return for how many nanoseconds a thread that has announced itself may sleep on the rank's bell; INT64_MAX: until the
- * bell rings. The links ring the bell when a message or completion arrives. */
+/* Return for how many nanoseconds a thread that has announced its sleep may sleep on the rank's bell; INT64_MAX: until
+ * the bell rings. The links ring the bell when a message or completion arrives. */
 int64_t tern_core_links_may_sleep(bool memory);
 
-/* The program frees memory that the links may have cached as registered: drop those registrations. */
+/* Drop the registrations that the links have cached for memory that the program is about to free. */
 void tern_core_links_invalidate(const void *addr, size_t len);
 
 /* Return whether all inline payload of notifications is in its destination; help: copy it there on behalf of targets

@@ -32,7 +32,8 @@ static uint64_t in_pages(uint64_t size, int parts, uint64_t page)
     return part < size || __builtin_mul_overflow(part, (uint64_t)parts, &total) ? UINT64_MAX : total;
 }
 
-/* The same for the parts of the team's members on this node. The size of each is in sizes, or equal if that is NULL. */
+/* Return the same for the parts of the team's members on this node. Their sizes are in `sizes`, or equal if that is
+ * NULL. */
 static uint64_t all_in_pages(const uint64_t *sizes, uint64_t equal, const struct tern_team *team, uint64_t page)
 {
     uint64_t total = 0;

@@ -11,7 +11,8 @@
 
 struct tern_own_memory {
     uint32_t          mem_kind; /* enum tern_mem_kind */
-    struct tern_space space; /* ARENA, HUGE; for the other kinds only offset: that in the file that is mapped at addr */
+    /* For ARENA and HUGE. For the other kinds only offset: the offset in the file that is mapped at addr. */
+    struct tern_space space;
     void             *addr;
     uint64_t          mapped; /* bytes; 0 if the program owns the memory */
     /* Identity of the file that is mapped at addr; inode 0: no file that others can map. */
@@ -53,7 +54,7 @@ tern_status tern_core_memory_check_growth(uint64_t bytes, uint64_t huge_bytes);
 tern_status tern_core_memory_grow(struct tern_own_memory *memory, uint64_t from, uint64_t to);
 void        tern_core_memory_shrink(struct tern_own_memory *memory, uint64_t from, uint64_t to);
 
-/* Describe memory that the program owns. The file that is mapped at addr is looked up, so that accumulates to this
+/* Describe memory that the program owns. The call looks up the file that is mapped at addr, so that accumulates to this
  * memory are atomic with accumulates through other regions of the same memory. */
 struct tern_own_memory tern_core_memory_own(void *addr);
 

@@ -5,8 +5,8 @@
  * same thread: then only replies are delivered, whose handlers send nothing, so that the nesting ends there.
  *
  * A link shows arrived messages by watches. The watches of notifications are in a table of their own, so that they cost
- * nothing if no notifications are used: a thread that waits for a notification polls them every time, other threads now
- * and then. All polls are one function with a mask of channels. */
+ * nothing if no notifications are used: a thread that waits for a notification polls this table every time, other
+ * threads poll it occasionally. All polls are one function with a mask of channels. */
 #include "core/message.h"
 
 #include <pthread.h>
@@ -26,12 +26,12 @@
 enum delivering { FREE, TAKEN, MISSED };
 
 static _Atomic int  delivering; /* enum delivering */
-/* The thread that holds the bias delivers, or is just finding out that the bias was revoked: see base/biased_lock.h. */
+/* The thread that holds the bias delivers, or is finding out that the bias was revoked: see base/biased_lock.h. */
 static _Atomic bool biased;
 static _Atomic bool missed;      /* another thread found the flag biased set */
 static bool         held_biased; /* the thread that holds the delivery took it by the bias */
 
-#define CALLS_PER_LOOK 8 /* polls of which one also checks for notifications */
+#define CALLS_PER_LOOK 8 /* one of so many polls also checks for notifications */
 /* The watches of some channels. */
 struct table {
     struct tern_link_watch **watch;
@@ -41,15 +41,15 @@ struct table {
 };
 
 static struct table notify_table; /* of the channel of notifications */
-static struct table other_table;  /* of all others, but for those of the helper thread while no client uses them */
+static struct table other_table;  /* all other channels, except those of the helper thread while no client uses them */
 static struct table unused_table; /* of the channels of the helper thread, until tern_core_message_help() */
 static uint32_t     notify_calls; /* number of polls; any thread */
 
 struct tern_link_watch *_Atomic tern_core_message_notify_last;
 struct tern_link_watch *_Atomic tern_core_message_last;
 
-#define FIRST_TURNS 4  /* successive polls that check the queue that had messages last before all others */
-static uint32_t turns; /* number of them; any thread */
+#define FIRST_TURNS 4  /* successive polls that check the queue of the last message before all others */
+static uint32_t turns; /* number of such polls; any thread */
 
 /* Changes when refused notifications may be accepted: space was freed, or a request was posted. Never 0. */
 static _Atomic uint32_t chances = 1;
@@ -209,8 +209,8 @@ static bool anything(void)
     return has_come(channels);
 }
 
-/* When the flag is cleared, release orders the flag before the number of chances. Pairs with deliver_refused(): a
- * thread that has read the new number sets the flag again when it refuses a notification. */
+/* release: the cleared flag before the number of chances. Pairs with deliver_refused(): a thread that has read the new
+ * number sets the flag again when it refuses a notification. */
 void tern_core_message_full(unsigned channel, bool full)
 {
     if (tern_core_message_refuses(channel) == full)
@@ -353,15 +353,15 @@ static __attribute__((noinline)) void give_back(void)
 /* Release the flag that was taken by the bias. Another thread may have found this one delivering, and gone to sleep. */
 static inline __attribute__((always_inline)) void give_back_biased(void)
 {
-    /* release: the effects of handlers. Pairs with take(). */
+    /* release: the effects of handlers. Pairs with the acquire in take(). */
     atomic_store_explicit(&biased, false, memory_order_release);
-    /* The store before the load: the other thread ran a membarrier on this one. */
+    /* Store before load: the other thread ran a membarrier on this one. */
     atomic_signal_fence(memory_order_seq_cst);
     if (TERN_UNLIKELY(atomic_load_explicit(&tern_bias.revoked, memory_order_relaxed)))
         ring_own();
 }
 
-/* Takes the flag as a delivery does, without delivering anything. */
+/* Take the flag as a delivery does, without delivering anything. */
 bool tern_core_message_hold(void)
 {
     bool by_bias;
@@ -450,11 +450,11 @@ static __attribute__((noinline)) void deliver_refused(struct tern_link_watch *w)
     deliver(w);
     after = look_at(w);
     if (after.word != before.word || after.idle != before.idle || after.value != before.value) {
-        /* Written by the delivering thread; others are rung. */
+        /* Only the delivering thread writes it; others are rung. */
         atomic_store_explicit(&w->refused, 0, memory_order_relaxed);
         count_delivery();
     } else if (w->lasts) {
-        /* Written by the delivering thread; others are rung. */
+        /* Only the delivering thread writes it; others are rung. */
         atomic_store_explicit(&w->refused, chance, memory_order_relaxed);
     }
 }
@@ -472,7 +472,7 @@ static __attribute__((cold, noinline)) void deliver_unlocked(struct tern_link_wa
     tern_core_shared_resume(pause);
 }
 
-/* The watch is ready. */
+/* Deliver the messages of a watch that is ready. */
 void tern_core_message_deliver_notify(struct tern_link_watch *w)
 {
     bool refused = may_be_refused(w);
@@ -533,7 +533,7 @@ void tern_core_message_poll_notify(void)
     poll_table(&notify_table, ALL, false);
 }
 
-/* Check for notifications in one of CALLS_PER_LOOK calls. Only called if notifications are used at all. */
+/* Check for notifications in one of CALLS_PER_LOOK calls. Called only if notifications are used at all. */
 static __attribute__((noinline)) void poll_notify_sometimes(void)
 {
     uint32_t calls = __atomic_load_n(&notify_calls, __ATOMIC_RELAXED) + 1;

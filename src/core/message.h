@@ -5,14 +5,14 @@
 
 #include "link/link.h"
 
-/* open: call before the links are opened. close: call when they are closed. */
+/* Call open before the links are opened, and close when they are closed. */
 tern_status tern_core_message_open(void);
 void        tern_core_message_close(void);
 
 /* For tern_link_up: add a watch to poll. */
 tern_status tern_core_message_watch(struct tern_link_watch *watch);
 
-/* An open link must be polled for messages (it has msg_poll). Written when links are opened. */
+/* Record that an open link must be polled for messages (it has msg_poll). Written when links are opened. */
 extern bool tern_core_message_polls_links;
 
 /* Remove the link's watches. The link is about to be closed, and no thread uses it any more. */
@@ -21,8 +21,8 @@ void tern_core_message_unwatch(const struct tern_link *link);
 /* The queue, other than one of notifications, that had messages last; NULL: none. */
 extern struct tern_link_watch *_Atomic tern_core_message_last;
 
-/* The out-of-line parts of tern_core_message_poll. The first one delivers the messages of the queue that had some last,
- * if other queues have had their turn. */
+/* The out-of-line parts of tern_core_message_poll. The first one delivers the messages of the queue that had messages
+ * last, if other queues have had their turn. */
 void tern_core_message_poll_last(struct tern_link_watch *watch);
 void tern_core_message_poll_all(void);
 
@@ -43,8 +43,8 @@ static inline void tern_core_message_poll(void)
 /* Deliver the notifications of one queue. Does not poll links that have msg_poll. */
 void tern_core_message_poll_notify(void);
 
-/* Deliver notifications, but check only the queue that had some last. For a waiting thread, which must also call
- * tern_core_message_poll_notify now and then. */
+/* Deliver notifications, but check only the queue that had some last. A waiting thread calls this; it must also call
+ * tern_core_message_poll_notify occasionally. */
 extern struct tern_link_watch *_Atomic tern_core_message_notify_last; /* NULL: none */
 void                                   tern_core_message_deliver_notify(struct tern_link_watch *watch);
 static inline void                     tern_core_message_poll_notify_last(void)
@@ -81,15 +81,15 @@ void tern_core_message_protocol_error(int from, const char *what) __attribute__(
 /* Deliver tagged messages, but no message that a handler of the program receives. */
 void tern_core_message_poll_tagged(void);
 
-/* help: from now on, poll for messages that the helper thread may take. poll_helped: deliver such messages, on the
- * helper thread. */
+/* help: poll for messages that the helper thread may take, from this call on. poll_helped: deliver such messages, on
+ * the helper thread. */
 void tern_core_message_help(void);
 void tern_core_message_poll_helped(void);
 
 /* Return whether the calling thread is the helper thread, and delivers messages. */
 bool tern_core_message_is_helper(void);
 
-/* Deliver replies: for the handler of a request that waits to send its own reply. */
+/* Deliver replies, for a handler of a request that waits to send its own reply. */
 void tern_core_message_poll_replies(void);
 
 /* Return whether a poll by this thread would deliver more: one poll delivers only a few messages, and nothing rings the
@@ -97,7 +97,7 @@ void tern_core_message_poll_replies(void);
  * refused, the call itself delivers those that match requests, and returns true if there were any. */
 bool tern_core_message_has_more(void);
 
-/* Deliver until no message is left. */
+/* Deliver messages until none is left. */
 void tern_core_message_drain(void);
 
 /* Keep other threads from delivering, in order to send on the reply channel, which has one sender at a time. Returns
@@ -106,7 +106,7 @@ void tern_core_message_drain(void);
 bool tern_core_message_hold(void);
 void tern_core_message_release(void);
 
-/* Deliver nothing any more: this process is a child of the rank (core/fork.c), and shares the queues with it. */
+/* Stop all deliveries, because this process is a child of the rank (core/fork.c), and shares the queues with it. */
 void tern_core_message_disable(void);
 
 /* If another thread is delivering, wait until its delivery has ended. Returns at once inside a handler. */
@@ -134,9 +134,8 @@ static inline bool tern_core_message_delivered_since(uint32_t count)
     return tern_core_message_delivered() != count;
 }
 
-/* Called by a thread that has announced its sleep, before its last poll. If another thread is delivering, whose
- * handlers may change what this thread waits for after the last poll, that thread rings the bell when it has
- * finished. */
+/* Prepare for the last poll of a thread that has announced its sleep. If another thread is delivering, whose handlers
+ * may change the awaited state after that poll, the other thread rings the bell when it has finished. */
 void tern_core_message_before_sleep(void);
 
 /* Record that an operation could continue at once but yielded to others: threads that wait must not sleep. */
@@ -148,5 +147,5 @@ static inline bool tern_core_in_handler(void)
     return (tern_core_message_depth & (TERN_CORE_LOCKED - 1)) != 0;
 }
 
-/* Inside a handler or an idle hook (core/idle_hook.h): return what it is, for error texts. */
+/* Return the name of the handler or idle hook (core/idle_hook.h) that this thread is inside, for error texts. */
 const char *tern_core_handler_kind(void);

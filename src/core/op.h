@@ -1,8 +1,8 @@
 /* op.h: operations.
  *
  * A struct tern_op is the one object that stands for an operation: from its start, or from the moment at which it is
- * parked on a counter, until the last event that points at it has been consumed. What differs between operations is in
- * a const table, the kind; the code that creates an operation chooses it. The life of an operation:
+ * parked on a counter, until the last event that points at it has been consumed. A const table, the kind, contains
+ * everything in which operations differ; the code that creates an operation chooses the kind. The life of an operation:
  *
  *   start     op/start.h tries to start the operation until there is space and the order permits it. An operation that
  *             completes at once ends here, and may live on the stack.
@@ -27,25 +27,26 @@
 struct tern_op;
 struct tern_trigger;
 
-/* What an operation does. */
+/* The functions of an operation. */
 struct tern_op_kind {
     /* Try to start. Returns the values of a path's start: TERN_OK (the operation, or its first step, is complete),
      * TERN_PENDING, TERN_AGAIN (nothing was started) or an error. */
     tern_status (*start)(struct tern_op *op);
     /* Start the transfers that can be started; call tern_core_op_complete() if none is left. NULL: one transfer. */
     void (*advance)(struct tern_op *op);
-    /* One of the transfers has completed; its object is dropped when this call returns. NULL: one transfer. */
+    /* Handle the completion of one of the transfers. The object of the transfer is dropped when this call returns.
+     * NULL: one transfer. */
     void (*ended)(struct tern_op *op, struct tern_op *transfer, tern_status status);
-    /* The caller no longer waits: start no more transfers, and do not access local memory as far as that can be
-     * avoided. NULL: cancel the operation's own transfer. */
+    /* Give up the operation, for which the caller no longer waits: start no more transfers, and avoid accesses to local
+     * memory as far as possible. NULL: cancel the operation's own transfer. */
     void (*cancel)(struct tern_op *op);
     /* Write a description for reports. NULL: describe the transfer. */
     void (*describe)(const struct tern_op *op, char *text, size_t size);
     /* Return the text of the error with which the operation ended. NULL: the description says what failed. */
     const char *(*explain)(const struct tern_op *op);
-    /* For a record: look whether what the record stands for has happened. NULL: the creator sets done. */
+    /* For a record: test whether the event that the record stands for has happened. NULL: the creator sets done. */
     bool (*look)(struct tern_op *op);
-    /* Free what the operation refers to: it has ended, or its context is closed. NULL: nothing. */
+    /* Free the resources of the operation, which has ended, or whose context is closed. NULL: there are none. */
     void (*release)(struct tern_op *op);
 };
 
@@ -54,7 +55,7 @@ struct tern_op_step {
     /* Try to start the step; returns the same values as the start of a kind. TERN_PENDING: the transfer record of the
      * operation is outstanding again. */
     tern_status (*start)(struct tern_op *op);
-    void (*ended)(struct tern_op *op); /* the step has ended. NULL: nothing to do */
+    void (*ended)(struct tern_op *op); /* handles the end of the step. NULL: nothing to do */
     const char *blocked;               /* added to the description while start returns TERN_AGAIN */
 };
 
@@ -85,9 +86,9 @@ struct tern_op {
     struct tern_link_op        link; /* must be first: the link passes it back. Its xfer describes the operation */
     const struct tern_op_kind *kind;
     const struct tern_op_step *then;     /* the second step; NULL: none */
-    struct tern_ctx           *ctx;      /* on which the operation runs */
-    struct tern_ctx           *progress; /* on which the program makes progress for the operation's events */
-    struct tern_list           node;     /* outstanding: on the context's or the parent's list; later see held */
+    struct tern_ctx           *ctx;      /* context on which the operation runs */
+    struct tern_ctx           *progress; /* context on which the program makes progress for the operation's events */
+    struct tern_list           node;     /* outstanding: on the list of the context or of the parent; later: see held */
     struct tern_list           active;   /* on the context's list of operations to advance */
     struct tern_op            *parent;   /* the operation that this transfer belongs to; NULL: none */
     const char                *call;     /* the public call */
@@ -96,35 +97,35 @@ struct tern_op {
     uint8_t                    events; /* number of events that point here */
     bool                       done;
     bool                       implicit;     /* tern_quiet reports the error */
-    bool                       instant;      /* start neither waits nor leaves anything outstanding */
-    bool                       needs_target; /* a thread of the target must help, whatever the path */
+    bool                       instant;      /* the start must not wait, or leave anything outstanding */
+    bool                       needs_target; /* a thread of the target must help, whatever the path is */
     bool                       cancelled;
-    bool                       transferred;  /* the transfer is complete; the second step is left */
+    bool                       transferred;  /* the transfer is complete, and the second step has not started */
     bool                       step_started; /* the second step is outstanding */
     bool                       blocked;      /* the second step has found no space */
-    /* Outstanding: numbers of the regions for which the operation is counted: of its transfer, and of its second step
-     * if that accesses another one; 0: none. */
+    /* Outstanding: the numbers of the regions for which the operation is counted: the region of its transfer, and that
+     * of its second step if it is another one; 0: none. */
     uint32_t                   region[2];
-    union { /* for the kind */
+    union { /* data of the kind */
         uint64_t                scratch[3];
         struct tern_op_operands operands;
     };
-    void *data; /* for the kind */
-    union {     /* of the second step */
+    void *data; /* data of the kind */
+    union {     /* data of the second step */
         struct tern_notification notification;
         struct tern_op_signal    signal;
     };
-    struct tern_trigger *trigger; /* of a parked operation; NULL: it is not parked */
+    struct tern_trigger *trigger; /* the engine's functions for a parked operation; NULL: the operation is not parked */
 };
 
-/* What the trigger engine does with a parked operation (op/trigger/engine.c): ended takes the place of the usual end,
- * and release frees the object after the last event was consumed. */
+/* The engine's functions for a parked operation (op/trigger/engine.c): ended takes the place of the usual end, and
+ * release frees the object after the last event was consumed. */
 void tern_op_parked_ended(struct tern_op *op, tern_status status);
 void tern_op_parked_release(struct tern_op *op);
 void tern_op_parked_describe(const struct tern_op *op, char *text, size_t size);
 
-/* Create an operation: from the pool of the context, or of a larger size on the heap, or on the stack (for an instant
- * operation). Everything but the transfer record is zeroed. NULL: no memory. */
+/* Create an operation: from the pool of the context, on the heap if the object is larger, or on the stack (for an
+ * instant operation). Everything but the transfer record is zeroed. NULL: no memory. */
 struct tern_op *tern_core_op_new(struct tern_ctx *ctx, const struct tern_op_kind *kind, const char *call);
 void *tern_core_op_alloc(struct tern_ctx *ctx, size_t bytes, const struct tern_op_kind *kind, const char *call);
 void  tern_core_op_init(struct tern_op *op, struct tern_ctx *ctx, const struct tern_op_kind *kind, const char *call);
@@ -151,13 +152,14 @@ bool tern_core_op_is_source_free(const struct tern_op *op);
  * ended, and may have been freed if no event points at it, when this returns. */
 void tern_core_op_enlist(struct tern_op *op);
 
-/* The transfers of an outstanding operation have completed: the second step follows, or the operation ends. */
+/* Continue an outstanding operation whose transfers have completed: the second step follows, or the operation ends. */
 void tern_core_op_complete(struct tern_op *op, tern_status status);
 
 /* Advance an operation on the context's list: start further transfers, or the second step. */
 void tern_core_op_advance(struct tern_op *op);
 
-/* The caller no longer waits for the operation; tern_quiet collects it when it completes. */
+/* Leave the operation to itself, because the caller no longer waits for it. tern_quiet collects it when it
+ * completes. */
 void tern_core_op_cancel(struct tern_op *op);
 
 /* Cancel the transfer of an operation with its link. */
@@ -171,7 +173,7 @@ void tern_core_op_done(struct tern_link_op *link, tern_status status);
 
 /* Events. */
 tern_event      tern_core_event_make(struct tern_op *op, bool local); /* the caller has counted the event */
-bool            tern_core_event_done(const tern_event *event);        /* makes no progress */
+bool            tern_core_event_done(const tern_event *event);        /* does not make progress */
 /* Makes no progress; empties the event if it is complete. */
 tern_status     tern_core_event_test(tern_event *event);
 struct tern_op *tern_core_event_op(const tern_event *event);

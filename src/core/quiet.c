@@ -21,7 +21,7 @@ struct quiet {
     void                 *arg;
 };
 
-/* ---- what is left ---- */
+/* ---- the operations that are left ---- */
 
 /* Return an older operation that must complete first; NULL: there is none. The oldest ones are the likeliest, and are
  * examined first. */

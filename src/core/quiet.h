@@ -1,8 +1,8 @@
 /* quiet.h: markers, which complete when earlier operations of a context have completed.
  *
  * A marker is an operation without a transfer. It is on the context's list of outstanding operations, which is in the
- * order of their starts, and completes when none of the operations behind it is left for which it waits. Operations
- * that start later do not delay it. */
+ * order of their starts, and completes when none of the earlier operations that it waits for is left. Operations that
+ * start later do not delay it. */
 #pragma once
 
 #include "core/context.h"
@@ -10,7 +10,7 @@
 /* The operations for which a marker waits. */
 enum tern_quiet_scope {
     TERN_QUIET_ALL,
-    TERN_QUIET_RANK,  /* those towards one rank of the job */
+    TERN_QUIET_RANK,  /* the operations towards one rank of the job */
     TERN_QUIET_LOCAL, /* puts whose sources may not be overwritten yet */
 };
 

@@ -74,8 +74,8 @@ static tern_status compare(const struct tern_making *m, bool each)
     return TERN_OK;
 }
 
-/* Check, for parts of different sizes, that there is enough memory: all ranks must have told their sizes, and none may
- * have taken memory yet. */
+/* Check that there is enough memory for parts of different sizes: all ranks must have reported their sizes, and none
+ * may have allocated memory yet. */
 static tern_status check_each(struct tern_making *m, struct tern_memory_request *request, uint32_t *place)
 {
     struct tern_making_say mine = { 0 };
@@ -276,7 +276,7 @@ static tern_status attach_all(struct tern_making *m)
     return st;
 }
 
-/* Peers may have found in attach that they need our help: start the helper thread. */
+/* Start the helper thread if a peer has found in attach that it needs this rank's help. */
 static tern_status serve_if_needed(void)
 {
     tern_status st = TERN_OK;
@@ -331,7 +331,7 @@ struct tern_mem_handle tern_core_making_handle(const struct tern_region *region,
 }
 
 /* The region is published before the all-gather that follows attach, because a rank that leaves that all-gather earlier
- * may send us a message that refers to the region. */
+ * may send this rank a message that refers to the region. */
 tern_status tern_core_making_join(struct tern_making *m, const struct tern_mem_handle *handle, tern_status st)
 {
     struct tern_region    *region = m->region;
@@ -367,7 +367,7 @@ tern_status tern_core_making_begin(struct tern_making *m, struct tern_ctx *ctx, 
     return m->region ? TERN_OK : tern_base_fail(TERN_ERR_NOMEM, "no memory for tables of %d ranks", m->team->size);
 }
 
-/* Say how large the region is, and by which paths its parts are reached. */
+/* Log the size of the region, and the paths by which its parts are reached. */
 static void tell_made(const struct tern_making *m)
 {
     char   paths[256] = "";
@@ -465,8 +465,8 @@ static void free_dead_parts(const struct tern_region *region)
     }
 }
 
-/* Look for a context of this rank that has outstanding operations on the region, and count them. Returns false if an
- * engine is in use by another thread at this moment: try again. */
+/* Search for a context of this rank that has outstanding operations on the region, and count these operations. Returns
+ * false if another thread uses an engine at this moment: the caller must try again. */
 static bool find_busy(const struct tern_region *region, const struct tern_ctx **busy, uint32_t *ops)
 {
     bool sure = true;

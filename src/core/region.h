@@ -12,7 +12,7 @@
 /* The beginning of an object that belongs to a region and is freed with the region. */
 struct tern_region_owned {
     struct tern_list     node;
-    struct tern_retired *retired; /* the memory goes there */
+    struct tern_retired *retired; /* list that the memory of the object goes to */
     bool                 freed;
 };
 
@@ -22,7 +22,7 @@ struct tern_region {
     struct tern_link_part    *net;
     struct tern_team         *team;
     uint64_t                  id;   /* equal on all ranks of the team */
-    uint64_t                  name; /* name of this rank's own part, for the links; 0: it has none yet */
+    uint64_t                  name; /* name of this rank's own part in the links; 0: it has none yet */
     struct tern_own_memory    own;
     struct tern_dynamic      *dynamic; /* of a region to which ranks attach memory; NULL: the parts are fixed */
     struct tern_region_owned *owned;   /* an object that is freed with the region; NULL: none */
@@ -66,7 +66,7 @@ void tern_core_region_release(struct tern_region *region);
  * thread. */
 struct tern_region *tern_core_region_find(struct tern_ctx *ctx, int world_rank, uint64_t addr);
 
-/* The same with a cache that is not a context's: in the thread that uses it. All zero: nothing is cached. */
+/* The same with another cache than the context's, which one thread uses. All zero: nothing is cached. */
 struct tern_region *tern_core_region_find_cached(struct tern_region_found *cache, int world_rank, uint64_t addr);
 
 /* As tern_core_region_find, for a region that contains `size` bytes from the address on. */

@@ -1,7 +1,8 @@
-/* region_adopt.c: regions of memory that the program has, and that becomes shared memory in place (adopt.h).
+/* region_adopt.c: regions of the program's own memory, which becomes shared memory in place (adopt.h).
  *
- * All ranks check their memory, then each node checks that it has space for the pages of its ranks, and then the pages
- * are moved and the parts joined as those of any other region. If the call fails later, the pages are given back. */
+ * All ranks check their memory. Then each node checks that it has space for the pages of its ranks, and the pages are
+ * moved. The parts are then joined like those of any other region. If the call fails later, the pages are given
+ * back. */
 #include "base/bits.h"
 #include "core/adopt.h"
 #include "core/job.h"

@@ -14,17 +14,17 @@
 #include "core/links.h"
 #include "core/region_making.h"
 
-/* What this process knows of a rank's table: its ranges, in the order of their addresses. */
+/* This process's view of a rank's table: the ranges of the table, in the order of their addresses. */
 struct view {
-    uint64_t                    sequence; /* of the table that was read; 0: none was */
+    uint64_t                    sequence; /* sequence number of the table that was read; 0: none was read */
     size_t                      count;
     struct tern_dynamic_range **range;
 };
 
-#define DETACHED 256 /* detached ranges that stay, in case the program has not completed its operations on them */
+#define DETACHED 256 /* detached ranges that are kept, because operations on them may not be complete */
 
 struct tern_dynamic {
-    pthread_mutex_t        lock;     /* guards everything, and the writing of the own table */
+    pthread_mutex_t        lock;     /* guards everything, and the writing of this rank's own table */
     struct tern_link_part *tables;   /* [ranks of the job] */
     struct view           *views;    /* [ranks of the job] */
     struct tern_list       detached; /* ranges that are in no view, the oldest first */
@@ -175,14 +175,14 @@ static tern_status install(struct tern_region *region, int world, uint64_t seque
         st = range_of(region, world, &entries[new.count], &new.range[new.count]);
     qsort(new.range, new.count, sizeof(struct tern_dynamic_range *), by_address);
     if (st < 0)
-        new.sequence = 0; /* what was attached so far is in the view; the next operation reads the table again */
+        new.sequence = 0; /* the view contains everything attached so far; the next operation reads the table again */
     replace(region->dynamic, view, &new);
     forget_detached(region);
     return st;
 }
 
-/* Copy a table that another process may be changing. Returns its sequence number; 0: it keeps changing, because its
- * rank has died while it changed the table. */
+/* Copy a table that another process may be changing. Returns its sequence number; 0: the table keeps changing, because
+ * its rank has died during a change. */
 static uint64_t copy_table(const struct tern_dynamic_table *table, int world, struct tern_mem_handle *copy,
                            uint64_t *count)
 {
@@ -265,7 +265,7 @@ tern_status tern_core_dynamic_install(struct tern_region *region, int world, uin
     return st;
 }
 
-/* ---- the own table ---- */
+/* ---- this rank's own table ---- */
 
 static void change_begin(struct tern_dynamic_table *table)
 {
@@ -279,7 +279,7 @@ static void change_end(struct tern_dynamic_table *table)
     atomic_fetch_add_explicit(&table->head.sequence, 1, memory_order_release);
 }
 
-/* Return the number of entries of the own table, which a peer that maps the table may have damaged. */
+/* Return the number of entries of this rank's own table, which a peer that maps the table may have damaged. */
 static uint64_t own_count(const struct tern_dynamic_table *table)
 {
     /* relaxed: only this process writes it, under the lock */
@@ -395,7 +395,7 @@ static tern_status make_dynamic(struct tern_region *region)
                                                .slot = table->slot,
                                                .link = table->link,
                                                .number = table->number };
-        __atomic_store_n(&region->fast[rank].reach, 0, __ATOMIC_RELAXED); /* nothing is inlined */
+        __atomic_store_n(&region->fast[rank].reach, 0, __ATOMIC_RELAXED); /* no access is inlined */
         region->fast[rank].base = NULL;
     }
     pthread_mutex_lock(&tern_job.lock);
@@ -424,7 +424,7 @@ tern_status tern_core_dynamic_open(struct tern_ctx *ctx, tern_status checked, st
                               .said = ctx->team->scratch };
     st = make_dynamic(region);
     if (st == TERN_OK && tern_core_team_locals(ctx->team) > 1)
-        st = tern_core_service_start(); /* peers on the node may need help with what this rank attaches */
+        st = tern_core_service_start(); /* peers on the node may need help with the memory that this rank attaches */
     if ((st = tern_core_making_exchange(&m, &mine, st)) < 0) {
         tern_core_region_release(region);
         return st;

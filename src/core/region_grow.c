@@ -1,10 +1,11 @@
 /* region_grow.c: growth of the parts of a region.
  *
- * The call makes three all-gathers: all ranks tell the new sizes; each rank checks that its node has the memory for all
- * parts on it; and each rank reserves and registers the memory of its own part, and tells the result. If a rank reports
- * an error, every rank undoes what it did. Otherwise nothing can fail any more, and every rank raises the sizes of all
- * parts. If the last all-gather itself fails, because a rank died or was late, other ranks may have raised the sizes:
- * then the memory stays reserved, and this rank uses the sizes that it knew before. */
+ * The call makes three all-gathers. In the first one, all ranks exchange the new sizes. Then each rank checks that its
+ * node has the memory for all parts on it. Finally each rank reserves and registers the memory of its own part, and
+ * reports the result. If a rank reports an error, every rank undoes what it did. Otherwise nothing can fail any more,
+ * and every rank raises the sizes of all parts. If the last all-gather itself fails, because a rank died or was late,
+ * other ranks may have raised the sizes: then the memory stays reserved, and this rank uses the sizes that it knew
+ * before. */
 #include <inttypes.h>
 
 #include "base/log.h"
@@ -34,7 +35,7 @@ static tern_status check_size(const struct tern_region *region, uint64_t size)
     return TERN_OK;
 }
 
-/* Check that all ranks let the same region grow, and that this node has the memory. */
+/* Check that all ranks grow the same region, and that this node has the memory. */
 static tern_status check_memory(const struct tern_making *m)
 {
     uint64_t bytes = 0, huge = 0;
@@ -56,8 +57,8 @@ static tern_status check_memory(const struct tern_making *m)
     return tern_core_memory_check_growth(bytes, huge);
 }
 
-/* Set the size of our own part. A peer that returns from the call earlier than this rank may use the new bytes at once,
- * so that the size rises before the last all-gather. */
+/* Set the size of this rank's own part. A peer that returns from the call earlier than this rank may use the new bytes
+ * at once, so the size rises before the last all-gather. */
 static void set_own_size(struct tern_region *region, uint64_t size)
 {
     pthread_mutex_lock(&tern_job.lock);
@@ -66,7 +67,7 @@ static void set_own_size(struct tern_region *region, uint64_t size)
     pthread_mutex_unlock(&tern_job.lock);
 }
 
-/* Reserve and register the memory of our own part. */
+/* Reserve and register the memory of this rank's own part. */
 static tern_status grow_own(struct tern_region *region, uint64_t size, struct tern_mem_handle *handle)
 {
     const struct tern_link_part *own = own_part(region);
@@ -85,7 +86,7 @@ static tern_status grow_own(struct tern_region *region, uint64_t size, struct te
     return st;
 }
 
-/* Return to the former size; undo: free the memory, too. */
+/* Return to the former size. undo: free the memory, too. */
 static void shrink_own(struct tern_region *region, uint64_t from, uint64_t to, bool undo)
 {
     struct tern_mem_handle handle = tern_core_making_handle(region, from, own_part(region)->reserve);

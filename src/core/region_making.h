@@ -1,10 +1,10 @@
-/* region_making.h: what the collective calls that create regions, or let them grow, have in common. */
+/* region_making.h: the common parts of the collective calls that create regions or let them grow. */
 #pragma once
 
 #include "core/region.h"
 
-/* What each rank contributes to the all-gathers. Travels between processes. In the first all-gather of a call, size and
- * reserve are in the handle, whose other fields are zero. */
+/* The contribution of each rank to the all-gathers. Travels between processes. In the first all-gather of a call, size
+ * and reserve are in the handle, whose other fields are zero. */
 struct tern_making_say {
     int32_t                status;
     uint32_t               memory;    /* first all-gather: tern_memory, and TERN_MAKING_EACH */
@@ -24,11 +24,11 @@ struct tern_making {
     struct tern_team       *team;
     tern_deadline           deadline;
     const char             *what; /* the public call */
-    enum tern_collective    call; /* the same */
+    enum tern_collective    call; /* name of the public call */
     const char             *path; /* path of a FILE region */
     struct tern_making_say *said; /* [team size]; the team's scratch memory */
     struct tern_region     *region;
-    bool                    refused; /* a member reported an error: all members know, and return it */
+    bool                    refused; /* a member reported an error, which all members know and return */
 };
 
 /* Begin to create a region. checked is the error in this rank's arguments. */
@@ -39,12 +39,12 @@ tern_status tern_core_making_begin(struct tern_making *m, struct tern_ctx *ctx, 
  * ranks. */
 tern_status tern_core_making_exchange(struct tern_making *m, struct tern_making_say *mine, tern_status st);
 
-/* Exchange the memory handles, attach the parts, and, for memory that the program owns, start to serve peers: one
- * all-gather after each step. st is the result of allocating our own memory; handle describes what others may access
- * of it, without its name. */
+/* Exchange the memory handles, attach the parts, and, for memory that the program owns, start to serve peers, with one
+ * all-gather after each step. st is the result of allocating this rank's own memory; handle describes the memory that
+ * others may access, without its name. */
 tern_status tern_core_making_join(struct tern_making *m, const struct tern_mem_handle *handle, tern_status st);
 
-/* Return the region, or undo what was done. */
+/* Return the region, or undo all steps. */
 tern_status tern_core_making_end(struct tern_making *m, tern_status st, struct tern_region **out);
 
 /* Describe this rank's own memory of a region. */

@@ -88,7 +88,7 @@ void tern_core_shared_take_unflushed(struct tern_ctx *inner)
 {
     uint8_t *unflushed = &inner->handle->inline_unflushed;
 
-    /* relaxed: a thread whose notifications the caller must complete has synchronized with this thread */
+    /* relaxed: the caller has synchronized with each thread whose notifications it must complete */
     if (__atomic_load_n(unflushed, __ATOMIC_RELAXED) == TERN_UNFLUSHED_NONE)
         return;
     /* acquire: the notifications behind the mark that is removed, which may be newer than the one that was read. Pairs

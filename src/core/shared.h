@@ -12,9 +12,9 @@
 
 struct tern_shared {
     struct tern_biased_lock lock;
-    bool                    alone;   /* how the holder acquired the lock */
-    uint32_t                nested;  /* calls of the thread that holds the lock, within each other */
-    uint32_t                told;    /* value of ended of the inner context, of which sleeping threads were told */
+    bool                    alone;  /* how the holder acquired the lock */
+    uint32_t                nested; /* nesting depth of the calls of the thread that holds the lock */
+    uint32_t                told; /* the value of `ended` of the inner context when sleeping threads were last woken */
     struct tern_list        locking; /* mutexes that threads are locking (api/mutex.c) */
 };
 

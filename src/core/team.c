@@ -31,10 +31,10 @@ static int group_link(const struct tern_link_group *as)
     return -1;
 }
 
-/* Open a group for the members that as describes; the data that as points to must outlive the group. A link that
- * reaches all members provides the group, if the link has groups at all. If no link does, because the members are on
- * several nodes, the core creates the group: by messages, over whatever link carries them, or in the boot segment if
- * the job must survive deaths, because all surviving ranks must then see the same state. */
+/* Open a group for the members in `as`, whose data must outlive the group. A link that reaches all members provides the
+ * group, if the link has groups at all. If no link does, because the members are on several nodes, the core creates the
+ * group: by messages over the links that serve the members, or in the boot segment if the job must survive deaths,
+ * because all surviving ranks must then see the same state. */
 static tern_status group_open(const struct tern_link_group *as, struct tern_link_group **out)
 {
     bool                         apart = as->id == 0 && tern_core_group_apart != 0;
@@ -224,13 +224,13 @@ void tern_core_team_progress(const struct tern_team *team)
 /* A contribution: the arguments of the member, then a fragment of its bytes. */
 struct contribution {
     uint64_t      len;
-    uint32_t      number; /* number of the barrier that it belongs to */
+    uint32_t      number; /* number of the barrier */
     uint32_t      call;   /* enum tern_collective */
     unsigned char piece[TERN_LINK_CONTRIBUTION - 16];
 };
 _Static_assert(sizeof(struct contribution) == TERN_LINK_CONTRIBUTION, "a contribution fills its slot");
 
-/* ---- what other members do ---- */
+/* ---- the calls of other members ---- */
 
 const char *tern_core_collective_name(uint32_t call)
 {
@@ -332,7 +332,7 @@ static inline __attribute__((always_inline)) tern_status meet(struct tern_team *
     struct tern_wait    wait = { .poll = barrier_poll, .describe = barrier_describe, .arg = &m, .deadline = deadline };
     tern_status         st;
 
-    if (team->gone) /* the barrier that failed may complete later, but no member would mean this call by it */
+    if (team->gone) /* the barrier that failed may complete later, but no member would take it for this call */
         return member_gone(team, what);
     if (team->broken)
         return tern_base_fail(TERN_ERR_STATE,
@@ -351,7 +351,7 @@ static inline __attribute__((always_inline)) tern_status meet(struct tern_team *
     return st;
 }
 
-/* In the barrier that is complete, other members have made another call: name it. */
+/* Name the other call that members have made in the barrier that is complete. */
 static __attribute__((cold, noinline)) tern_status others_gathered(struct tern_team *team, const char *what)
 {
     team->group->mixed = false;
@@ -371,7 +371,7 @@ tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadlin
     return TERN_UNLIKELY(team->group->mixed) && st == TERN_OK ? others_gathered(team, what) : st;
 }
 
-/* The object that this rank gives up, and the first member that gave up a different one. */
+/* The object that this rank gives up, and the first member that gave up a different object. */
 struct parting {
     struct tern_team *team;
     const char       *what;
@@ -402,7 +402,7 @@ static tern_status parting_poll(void *arg)
 {
     struct parting *p = arg;
 
-    tern_core_team_progress(p->team); /* a member may be blocked by messages that it sends to us */
+    tern_core_team_progress(p->team); /* a member may be blocked by messages that it sends to this rank */
     p->team->group->ops->advance(p->team->group);
     return staying_member(p) >= 0 ? TERN_PENDING : TERN_OK;
 }
@@ -466,7 +466,7 @@ static tern_status check_contribution(const struct tern_team *team, int member, 
     return TERN_OK;
 }
 
-/* One round: gather the bytes [at, at + n) of every member. */
+/* Make one round: gather the bytes [at, at + n) of every member. */
 static tern_status gather_fragment(struct tern_team *team, struct contribution *mine, unsigned char *all, size_t at,
                                    size_t n, tern_deadline deadline)
 {
@@ -480,7 +480,7 @@ static tern_status gather_fragment(struct tern_team *team, struct contribution *
     team->group->call = TERN_COLLECTIVE_BARRIER;
     if (st < 0)
         return st;
-    team->group->mixed = false; /* the check of the contributions tells more */
+    team->group->mixed = false; /* the check of the contributions gives a more precise error */
     for (int i = 0; i < team->size && st == TERN_OK; i++)
         st = check_contribution(team, i, mine);
     if (st < 0)
@@ -508,7 +508,7 @@ static tern_status may_gather(const struct tern_team *team, const char *what)
 tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_t len, void *all,
                                   tern_deadline deadline, enum tern_collective call)
 {
-    struct contribution mine; /* 4 KiB, of which most is usually not needed */
+    struct contribution mine; /* 4 KiB, most of which is usually not needed */
     size_t              at = 0, longest = team->group->longest - offsetof(struct contribution, piece);
     tern_status         st = may_gather(team, tern_core_collective_name((uint32_t)call));
 

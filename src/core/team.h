@@ -29,9 +29,9 @@ struct tern_team {
     uint32_t                id;
     struct tern_team       *chain;   /* next team in the table of teams */
     struct tern_list        node;    /* on the list of created teams, or of freed ones */
-    bool                    freed;   /* the program has freed it */
+    bool                    freed;   /* the program has freed the team */
     _Atomic uint32_t        clients; /* number of clients of active messages (op/am/client.h) */
-    bool                    asking;  /* a tern_team_survivors timed out after this rank had asked */
+    bool                    asking;  /* a tern_team_survivors timed out after this rank had asked for the team */
     void                   *scratch; /* TERN_TEAM_SCRATCH bytes per member, for the current collective call */
     _Atomic bool            busy;    /* a thread is in a collective call */
     struct tern_ctx        *ctx;     /* context of that call; NULL: none */
@@ -45,7 +45,7 @@ struct tern_team {
     struct tern_station    *coll;   /* op/coll/coll.h; NULL: none */
 };
 
-/* What collective operations (op/coll/station.c) do for a team that is closed. */
+/* The functions of collective operations (op/coll/station.c) for a team that is closed. */
 void     tern_op_coll_close(struct tern_team *team);
 /* Return the scope of the messages of its collective operations. */
 uint32_t tern_op_coll_scope(uint32_t id);
@@ -65,20 +65,20 @@ static inline int tern_core_team_rank(const struct tern_team *team, int world)
     return TERN_LIKELY(!team->team_rank) || world < 0 ? world : team->team_rank[world];
 }
 
-/* Write what error texts call the team: "the team of all 4 ranks", or "team 3.1 of 4 ranks". */
+/* Write the name of the team for error texts: "the team of all 4 ranks", or "team 3.1 of 4 ranks". */
 struct tern_team_name {
     char text[48];
 };
 struct tern_team_name tern_core_team_name(const struct tern_team *team);
 
-/* Return the team with the given id; NULL: this rank has none. For the delivering thread, which may use the team until
- * the delivery ends, and for threads that know that the team exists. */
+/* Return the team with the given id; NULL: this rank has none. The caller is the delivering thread, which may use the
+ * team until the delivery ends, or a thread that knows that the team exists. */
 struct tern_team *tern_core_team_numbered(uint32_t id);
 
 /* Create the tables for a list of ranks of the job. Returns NULL if there is no memory. */
 struct tern_team_map *tern_core_team_map(const int32_t *members, int size);
 
-/* Give up a use of the tables; NULL is permitted. */
+/* Give up a reference to the tables; NULL is permitted. */
 void tern_core_team_map_drop(struct tern_team_map *map);
 
 /* Fill tables whose memory the caller has allocated. */
@@ -110,13 +110,13 @@ int tern_core_team_lost(const struct tern_team *team);
 /* Advance the outstanding operations of the context of the collective call, and deliver messages. */
 void tern_core_team_progress(const struct tern_team *team);
 
-/* Claim the team for a collective call. Returns TERN_ERR_STATE if another thread has claimed it. Undone by release.
- * While the call waits, it also advances the outstanding operations of ctx, because other members may wait for them
- * before they make the call. ctx may be NULL. */
+/* Claim the team for a collective call. Returns TERN_ERR_STATE if another thread has claimed it. The function release
+ * undoes this. While the call waits, it also advances the outstanding operations of ctx, because other members may wait
+ * for them before they make the call. ctx may be NULL. */
 tern_status tern_core_team_claim(struct tern_team *team, struct tern_ctx *ctx, const char *what);
 void        tern_core_team_release(struct tern_team *team);
 
-/* The collectives, on a claimed team. what and call name the public call in reports. */
+/* The collective calls, on a claimed team. what and call name the public call in reports. */
 tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadline, const char *what);
 tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_t len, void *all,
                                   tern_deadline deadline, enum tern_collective call);
@@ -128,13 +128,14 @@ tern_status tern_core_team_agree(struct tern_team *team, size_t len, tern_deadli
  * Writes "" if that is not known. */
 void tern_core_team_describe(const struct tern_team *team, int member, char *text, size_t size);
 
-/* What the members of a team give up together: the id of a region, or one of these with the id of another object. */
+/* The objects that members of a team give up together: the id of a region, or one of these numbers with the id of
+ * another object. */
 #define TERN_TEAM_OBJECT_SELF (1ull << 62)   /* the team */
 #define TERN_TEAM_OBJECT_CLIENT (1ull << 63) /* a client of active messages (op/am/client.h) */
 
-/* Give up an object (not 0) together with all members that are alive and have not left: returns when none of them uses
- * it any more. A call that timed out may be repeated. Does not use a barrier, so that it works after deaths and
- * timeouts. */
+/* Give up an object (not 0) together with all members that are alive and have not left. Returns when none of them uses
+ * the object any more. A call that timed out may be repeated. The call does not use a barrier, so that it works after
+ * deaths and timeouts. */
 tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_deadline deadline, const char *what);
 
 /* Depart from an object without waiting for the other members. */

@@ -1,17 +1,17 @@
 /* team_create.c: creation of a team by its members alone.
  *
  * The member with the lowest rank in the job is the root. The other members JOIN it. When all have joined, the root
- * proposes the id of the team, allocates the memory that the members share, if any, and tells the others that it is
- * READY. Each member opens the team and tells the root (OPENED). When all have, the root lets them GO: from then on
- * each of them may use the team. So a creation takes four messages for each member, and involves no other rank.
+ * proposes the id of the team, allocates the memory that the members share, if any, and sends READY to the others. Each
+ * member opens the team and sends OPENED to the root. When all members have opened the team, the root sends GO: from
+ * then on each of them may use the team. So a creation takes four messages for each member, and involves no other rank.
  *
  * The calls of the members belong together if parent, list and tag are equal; the messages contain a hash of the list.
- * A JOIN for which the root has made no call yet waits. Two calls contradict each other if they have the same parent
- * and tag and different lists, and each of the two ranks is in the list of the other: then each waits for a call that
- * the other one cannot make. A root finds this by the JOIN of the other rank; if the two have different roots, by the
- * CALL that a waiting root sends from time to time. The rank that is called, which is no root, then gives up: it sends
- * ABORT to its own root, and OBJECT to the other one when its own has confirmed that with REFUSED. The root answers
- * every JOIN: by GO, or by REFUSED, also those that arrive after it has given up. So each call that is part of a
+ * A JOIN waits until the root makes the call. Two calls contradict each other if they have the same parent and tag and
+ * different lists, and each of the two ranks is in the list of the other: then each waits for a call that the other one
+ * cannot make. A root finds this by the JOIN of the other rank; if the two have different roots, by the CALL that a
+ * waiting root sends from time to time. The rank that receives the CALL, which is not a root, then gives up: it sends
+ * ABORT to its own root and, when that root has confirmed this with REFUSED, OBJECT to the other root. The root answers
+ * every JOIN by GO or by REFUSED, also a JOIN that arrives after the root has given up. So each call that is part of a
  * contradiction fails once. A JOIN does not tell which call of the root it is meant for: for some seconds, the next
  * call of the same ranks with the same tag may be refused, too, so that programs pass another tag. */
 #include <inttypes.h>
@@ -47,7 +47,7 @@ static int gone_member(const struct creation *c)
     return -1;
 }
 
-/* Whether the call has reached the next step. */
+/* Return whether the call has reached the next step. */
 static bool is_due(const struct creation *c)
 {
     if (c->unsent > 0)
@@ -142,7 +142,7 @@ static tern_status make_ready(struct creation *c)
     return st;
 }
 
-/* Open the team, and tell the root. */
+/* Open the team, and report this to the root. */
 static tern_status open_team(struct creation *c, struct tern_team **team)
 {
     tern_status st = tern_core_team_make(&c->plan, team);

@@ -17,7 +17,7 @@
 /* Return an id that no other team of the job has. */
 uint32_t tern_core_team_propose(void);
 
-/* What distinguishes a new team. members: [size] ranks in the job. like: a team that may have the same members, so that
+/* The properties of a new team. members: [size] ranks in the job. like: a team that may have the same members, so that
  * both can share their tables; NULL: none. */
 struct tern_team_plan {
     const int32_t    *members;
@@ -27,8 +27,8 @@ struct tern_team_plan {
     struct tern_team *like;
 };
 
-/* make: create a team and enter it into the table. greet: when all members have done so, let them find each other, if
- * the group needs that. drop: free it without synchronization. */
+/* make: create a team and enter it into the table. greet: when all members have made the team, let them find each
+ * other, if the group needs that. drop: free the team without synchronization. */
 tern_status tern_core_team_make(const struct tern_team_plan *plan, struct tern_team **out);
 tern_status tern_core_team_greet(struct tern_team *team, tern_deadline deadline, const char *what);
 void        tern_core_team_drop(struct tern_team *team);
@@ -48,8 +48,8 @@ void tern_core_teams_close(void);
 /* ---- team_create.c ---- */
 
 /* Create a team of some ranks of the parent; only these ranks make the call. The calls of the members belong together
- * if parent, ranks and tag are equal. The ranks have been checked: they are valid, different, and this rank is one of
- * them. what names the public call. */
+ * if parent, ranks and tag are equal. The caller has checked that the ranks are valid and different, and that this rank
+ * is one of them. what names the public call. */
 tern_status tern_core_team_create(struct tern_team *parent, const int *ranks, int size, uint64_t tag, const char *what,
                                   struct tern_team **out);
 

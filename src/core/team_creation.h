@@ -1,9 +1,8 @@
 /* team_creation.h: a call of this rank that creates a team by its members alone, and the state of all such calls. The
  * protocol is explained in team_create.c.
  *
- *   team_create.c    the steps of the call
- *   team_receive.c   messages that arrive
- *   team_refuse.c    messages that are sent, calls that fail, and the refusal of calls that come later
+ *   team_create.c the steps of the call team_receive.c incoming messages team_refuse.c messages that are sent, calls
+ *   that fail, and the refusal of calls that come later
  */
 #pragma once
 
@@ -21,7 +20,7 @@ enum stage { STAGE_JOINING, STAGE_READY, STAGE_GO, STAGE_FAILED };
 struct member {
     uint32_t attempt;
     bool     joined, opened;
-    bool     gave_up; /* it needs no answer */
+    bool     gave_up; /* the member needs no answer */
 };
 
 /* A call of this rank. */
@@ -40,12 +39,12 @@ struct creation {
     int64_t               call_at, call_every;
     struct tern_space     space;
     unsigned              unsent; /* messages of the call that have not been sent */
-    int                   caller; /* the root whose CALL contradicts this call, and gets OBJECT at its end; -1: none */
-    uint32_t              caller_attempt;
+    int         caller; /* the root whose CALL contradicts this call, and which gets OBJECT in the end; -1: none */
+    uint32_t    caller_attempt;
     /* STAGE_FAILED: */
-    tern_status           status;
-    int                   culprit;    /* rank in the job; -1: none */
-    uint32_t              their_size; /* size of its list; 0: its list is not the reason */
+    tern_status status;
+    int         culprit;    /* rank in the job; -1: none */
+    uint32_t    their_size; /* size of its list; 0: its list is not the reason */
 };
 
 /* A JOIN that waits. */
@@ -55,14 +54,14 @@ struct waiting {
     struct core_team_wire wire;
 };
 
-/* Refusals of JOINs that have not arrived yet, after a call of this rank has failed: if it was the root, one for each
- * member that had not joined; and, if the reason was another list, one for each other rank with that list. */
+/* Refusals of JOINs that have not arrived yet, after a call of this rank has failed: if this rank was the root, one for
+ * each member that had not joined; and, if the reason was another list, one for each other rank with that list. */
 struct owed {
     struct tern_list      listed;
     struct core_team_wire wire;  /* parent, tag and hash of the call; status, size and culprit of the refusal */
     uint64_t              other; /* hash of the other list; 0: there is none, 1: it is not known */
     int64_t               until;
-    int                   size, answered, most; /* answered: of at most so many */
+    int                   size, answered, most; /* maximum number of ranks that can be answered */
     struct {
         int32_t rank;
         bool    due;
@@ -73,11 +72,11 @@ struct owed {
 struct unsent {
     struct tern_list      listed;
     int                   peer;
-    struct creation      *of; /* NULL: of no call that is being made */
+    struct creation      *of; /* NULL: the message belongs to no current call */
     struct core_team_wire wire;
 };
 
-/* A call of this rank that will fail, because a member has given up before this rank has made it. */
+/* A call of this rank that will fail, because a member has given up before this rank has made the call. */
 struct doomed {
     struct tern_list      listed;
     int64_t               until;
@@ -112,7 +111,7 @@ static inline int tern_core_creation_index(const struct creation *c, int rank)
 
 /* ---- team_refuse.c ---- */
 
-/* End the job: the other members wait for what this rank would tell them. */
+/* End the job, because the other members would wait for a message of this rank for ever. */
 void tern_core_creation_no_memory(void) __attribute__((cold, noreturn));
 
 /* Return a message about the call. */
@@ -121,17 +120,17 @@ struct core_team_wire tern_core_creation_wire(const struct creation *c, enum cor
 /* Send a message when there is space for it. of: the call that it belongs to; NULL: none. */
 void tern_core_creation_post(struct creation *of, int peer, const struct core_team_wire *wire);
 
-/* Send what can be sent. The calling thread holds the delivery, or is delivering. */
+/* Send as many messages as possible. The calling thread holds the delivery, or is delivering. */
 void tern_core_creation_flush(void);
 
-/* Tell the root something; as the root, tell all other members something. */
+/* Send a message to the root; as the root, send a message to all other members. */
 void tern_core_creation_tell_root(struct creation *c, enum core_direction way, tern_status status, uint64_t more);
 void tern_core_creation_tell_members(struct creation *c, enum core_direction way, uint64_t more);
 
-/* As a root that has waited for a while: ask the members that have not joined whether they make another call. */
+/* As a root that has waited for a while, ask the members that have not joined whether they make another call. */
 void tern_core_creation_call(struct creation *c);
 
-/* The call fails. theirs: a message of the culprit, which has another list; NULL: there is another reason. */
+/* Let the call fail. theirs: a message of the culprit, which has another list; NULL: there is another reason. */
 void tern_core_creation_fail(struct creation *c, tern_status status, int culprit, const struct core_team_wire *theirs);
 
 /* Return the status of a call that has failed, and set the detail. */

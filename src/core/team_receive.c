@@ -1,4 +1,4 @@
-/* team_receive.c: creation of a team by its members alone: messages that arrive. The protocol is explained in
+/* team_receive.c: creation of a team by its members alone: incoming messages. The protocol is explained in
  * team_create.c. */
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "core/team_creation.h"
 
 #define DOOMED_NS 10000000000ll /* time for which a call is known to fail */
-#define MOST_WAITING 65536u     /* JOINs that may wait: more are not the work of programs */
+#define MOST_WAITING 65536u     /* maximum number of JOINs that wait: programs do not need more */
 
 struct tern_creations tern_core_creations = { .lock = PTHREAD_MUTEX_INITIALIZER,
                                               .calls = TERN_LIST_INIT(tern_core_creations.calls),
@@ -22,7 +22,7 @@ static bool is_same(const struct creation *c, const struct core_team_wire *wire)
     return c->parent->id == wire->parent && c->tag == wire->tag && c->hash == wire->hash;
 }
 
-/* Return the call of this rank that contradicts one of another rank in whose list this rank is; NULL: none. */
+/* Return the call of this rank that contradicts a call of another rank whose list contains this rank; NULL: none. */
 static struct creation *contradiction(int from, const struct core_team_wire *wire)
 {
     TERN_LIST_EACH(struct creation, c, &tern_core_creations.calls, listed)
@@ -45,7 +45,7 @@ static bool join(struct creation *c, int from, const struct core_team_wire *wire
     return true;
 }
 
-/* A JOIN contradicts a call of this rank. */
+/* Handle a JOIN that contradicts a call of this rank. */
 static void contradict(struct creation *c, int from, const struct core_team_wire *wire)
 {
     struct core_team_wire why = *wire;
@@ -83,7 +83,7 @@ static bool receive_join(int from, const struct core_team_wire *wire)
     return true;
 }
 
-/* A member gives up before the root has made its call: the call of the root will fail. */
+/* Handle the ABORT of a member that arrives before the root has made its call: the call of the root will fail. */
 static void doom(int from, const struct core_team_wire *abort)
 {
     struct core_team_wire answer = *abort;
@@ -96,7 +96,8 @@ static void doom(int from, const struct core_team_wire *abort)
     tern_core_creation_refuse(from, abort, &answer);
 }
 
-/* A member gives up: so does the root. If the reason is another list, the member waits for an answer. */
+/* Handle the ABORT of a member: the root gives up, too. If the reason is another list, the member waits for an
+ * answer. */
 static void receive_abort(int from, const struct core_team_wire *wire)
 {
     TERN_LIST_EACH(struct waiting, one, &tern_core_creations.waiting, listed) {
@@ -120,7 +121,7 @@ static void receive_abort(int from, const struct core_team_wire *wire)
     }
 }
 
-/* This rank's call is doomed. */
+/* Fail the call if a member has given up before this rank made it, and drop doomed calls that are too old. */
 static void meet_doom(struct creation *c)
 {
     TERN_LIST_EACH(struct doomed, doomed, &tern_core_creations.doomed, listed) {
@@ -137,7 +138,7 @@ static void meet_doom(struct creation *c)
     }
 }
 
-/* The call is over: tell the root whose CALL contradicts it. */
+/* Tell the root whose CALL contradicts this call that the call is over. */
 static void object(struct creation *c)
 {
     struct core_team_wire wire = tern_core_creation_wire(c, CORE_TEAM_OBJECT, c->caller_attempt);
@@ -147,7 +148,7 @@ static void object(struct creation *c)
     c->caller = -1;
 }
 
-/* The answer of a root, or of a rank that was called. */
+/* Handle the answer of a root, or of a rank that received a CALL. */
 static void receive_answer(int from, const struct core_team_wire *wire)
 {
     TERN_LIST_EACH(struct creation, c, &tern_core_creations.calls, listed) {
@@ -188,7 +189,7 @@ static void receive_opened(int from, const struct core_team_wire *wire)
     }
 }
 
-/* The CALL of a root contradicts a call of this rank: give up. */
+/* Handle the CALL of a root that contradicts a call of this rank: give up. */
 static void receive_call(int from, const struct core_team_wire *wire)
 {
     struct creation      *c = contradiction(from, wire);
@@ -205,7 +206,7 @@ static void receive_call(int from, const struct core_team_wire *wire)
     tern_core_creation_post(c, tern_core_creation_root(c), &why);
 }
 
-/* Whether the fields of a message have possible values. A call that fails has an error. */
+/* Return whether the fields of a message have possible values. A call that fails has an error. */
 static bool is_sound(const struct core_team_wire *wire)
 {
     bool fails = wire->way == CORE_TEAM_REFUSED || wire->way == CORE_TEAM_ABORT;

@@ -1,5 +1,5 @@
-/* team_refuse.c: creation of a team by its members alone: messages that are sent, calls that fail, and the refusal of
- * calls of other ranks that come later. The protocol is explained in team_create.c. */
+/* team_refuse.c: creation of a team by its members alone: outgoing messages, calls that fail, and the refusal of later
+ * calls of other ranks. The protocol is explained in team_create.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,17 +11,17 @@
 #include "core/team_creation.h"
 
 #define LONGEST_CALL_NS 1000000000ll /* longest time between two CALLs */
-#define OWED_NS 10000000000ll        /* time for which refusals are owed */
+#define OWED_NS 10000000000ll        /* time during which refusals are owed */
 
 void tern_core_creation_no_memory(void)
 {
     tern_base_log(TERN_LOG_ERROR, "no memory for the creation of a team; ending the job");
-    _Exit(1); /* the other members wait for what this rank would tell them */
+    _Exit(1); /* the other members would wait for a message of this rank for ever */
 }
 
 /* ---- sending ---- */
 
-/* Whether an earlier message to the same rank has not been sent: messages to a rank stay in order. */
+/* Return whether an earlier message to the same rank has not been sent: messages to a rank stay in order. */
 static bool is_second(const struct unsent *one)
 {
     TERN_LIST_EACH(const struct unsent, earlier, &tern_core_creations.unsent, listed) {
@@ -33,8 +33,8 @@ static bool is_second(const struct unsent *one)
     return false;
 }
 
-/* Send what can be sent. A rank whose queue is full, because it computes, delays only the messages to itself. The
- * caller has the lock, and holds the delivery or is delivering. */
+/* Send as many messages as possible. A rank that computes, and whose queue is full, delays only the messages to itself.
+ * The caller has the lock, and holds the delivery or is delivering. */
 void tern_core_creation_flush(void)
 {
     TERN_LIST_EACH(struct unsent, one, &tern_core_creations.unsent, listed) {
@@ -73,7 +73,7 @@ struct core_team_wire tern_core_creation_wire(const struct creation *c, enum cor
                                     .id = c->plan.id };
 }
 
-/* Tell the root something. */
+/* Send a message to the root. */
 void tern_core_creation_tell_root(struct creation *c, enum core_direction way, tern_status status, uint64_t more)
 {
     struct core_team_wire wire = tern_core_creation_wire(c, way, c->attempt);
@@ -83,7 +83,7 @@ void tern_core_creation_tell_root(struct creation *c, enum core_direction way, t
     tern_core_creation_post(c, tern_core_creation_root(c), &wire);
 }
 
-/* As the root: tell all other members something. */
+/* As the root, send a message to all other members. */
 void tern_core_creation_tell_members(struct creation *c, enum core_direction way, uint64_t more)
 {
     for (int i = 0; i < c->plan.size; i++) {
@@ -146,7 +146,7 @@ static bool is_behind(const struct creation *c, int rank)
     return false;
 }
 
-/* Refuse a JOIN if that is owed. */
+/* Refuse a JOIN if a refusal is owed. */
 bool tern_core_creation_is_owed(int from, const struct core_team_wire *wire)
 {
     TERN_LIST_EACH(struct owed, owed, &tern_core_creations.owed, listed) {
@@ -187,8 +187,8 @@ static void refuse_waiting(struct owed *owed)
     }
 }
 
-/* The call of this rank, as the root, has failed: owe refusals to the members that have not joined, and to others with
- * the other list. Refuse those that wait. */
+/* Handle the failure of a call of which this rank is the root: record refusals for the members that have not joined,
+ * and for others with the other list. Refuse those that wait. */
 static void owe(const struct creation *c, const struct core_team_wire *why, uint64_t other)
 {
     struct owed *owed = owed_new(why, other, c->plan.size, (int)why->size);
@@ -200,18 +200,18 @@ static void owe(const struct creation *c, const struct core_team_wire *why, uint
     refuse_waiting(owed);
 }
 
-/* This rank makes another call than the one for which it would be the root: the ranks with that list would wait for
- * it. */
+/* Refuse a list whose root this rank would be, because this rank makes another call: the ranks with that list would
+ * wait for it. */
 void tern_core_creation_refuse_list(int to, const struct core_team_wire *join, const struct core_team_wire *why)
 {
     struct owed *owed = owed_new(why, join->hash, 0, (int)join->size);
 
-    (void)is_due_in(owed, to, join); /* it is refused here, and not again */
+    (void)is_due_in(owed, to, join); /* this call refuses it below, and no later call does */
     tern_core_creation_refuse(to, join, why);
     refuse_waiting(owed);
 }
 
-/* The call fails. theirs: a message of the culprit, which has another list; NULL: there is another reason. */
+/* Let the call fail. theirs: a message of the culprit, which has another list; NULL: there is another reason. */
 void tern_core_creation_fail(struct creation *c, tern_status status, int culprit, const struct core_team_wire *theirs)
 {
     struct core_team_wire why = tern_core_creation_wire(c, CORE_TEAM_REFUSED, 0);
@@ -253,7 +253,7 @@ tern_status tern_core_creation_report(const struct creation *c)
             "pass the same ranks in the same order",
             c->what, c->culprit, c->their_size, name, c->tag, tern_job.boot.rank, c->plan.size);
     if (c->culprit == tern_job.boot.rank)
-        return c->status; /* the detail is there */
+        return c->status; /* the detail is set already */
     if (c->status == TERN_ERR_PEER)
         return tern_base_fail(TERN_ERR_PEER,
                               "%s: rank %d of the job, a member of the new team of %d ranks, is gone (parent: %s; tag "
@@ -265,7 +265,7 @@ tern_status tern_core_creation_report(const struct creation *c)
         c->status == TERN_ERR_TIMEOUT ? "its call timed out" : tern_strerror(c->status));
 }
 
-/* As a root that has waited for a while: ask the members that have not joined whether they make another call. */
+/* As a root that has waited for a while, ask the members that have not joined whether they make another call. */
 void tern_core_creation_call(struct creation *c)
 {
     int64_t now = tern_base_now();

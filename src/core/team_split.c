@@ -2,8 +2,8 @@
  *
  * First, each member contributes its colour, its key and an id; from these, all members derive the same teams. The
  * first member of a new team whose members share memory allocates that memory, and a second all-gather tells the others
- * its offset. Then each member opens its team. The last all-gather tells whether all succeeded, so that all members
- * return the same status, and no member uses a team that another one has not opened. */
+ * its offset. Then each member opens its team. The last all-gather shows whether all succeeded, so that all members
+ * return the same status, and no member uses a team that another member has not opened. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,11 +13,11 @@
 #include "core/job.h"
 #include "core/team_create.h"
 
-/* What each member contributes. Travels between processes. */
+/* The contribution of each member. Travels between processes. */
 struct say {
     int64_t  key;
     int32_t  colour;
-    uint32_t id; /* proposal for the team of which this member is the first */
+    uint32_t id; /* proposed id for the team of which this member is the first */
     uint64_t space;
     int32_t  status;
     char     why[220];
@@ -29,7 +29,7 @@ _Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "a contribution fits int
 struct entry {
     int64_t key;
     int32_t colour;
-    int     rank; /* in the parent */
+    int     rank; /* rank in the parent */
 };
 
 struct splitting {

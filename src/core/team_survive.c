@@ -1,10 +1,10 @@
 /* team_survive.c: the team of the members of a team that are alive.
  *
  * Each member that makes the call publishes that it asks for the team, and waits until every other member has asked
- * too, has died, or has left the job. Whether a member asked before it died is one fact, on which all live members
- * agree (core/group_segment.c, and the groups of the links in jobs that survive deaths). So all of them find the same
- * list: the members that have asked. They synchronize once in the new team. If a member on the list has died meanwhile,
- * this fails for all of them alike, and the program makes the call again. */
+ * too, has died, or has left the job. All live members agree on whether a member asked before it died
+ * (core/group_segment.c, and the groups of the links in jobs that survive deaths). So all of them find the same list of
+ * members that have asked. They synchronize once in the new team. If a member on the list has died in the meantime,
+ * this fails for all of them alike, and the program repeats the call. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,14 +18,14 @@
 struct regroup {
     struct tern_team *team;
     int32_t          *members; /* [size of the team] ranks in the job of the members that have asked */
-    int               found;   /* number of these */
+    int               found;   /* number of members that have asked */
     int               next;    /* first member of the team whose state is not known */
-    int               rank;    /* of this process among those that have asked */
-    uint32_t          id;      /* that the first of them has proposed */
+    int               rank;    /* rank of this process among the members that have asked */
+    uint32_t          id;      /* id that the first of them has proposed */
 };
 
-/* Return whether the member will not ask any more. Read before its request is: what it published before is visible
- * then. */
+/* Return whether the member will not ask any more. The caller reads this before the member's request, so that it sees a
+ * request that was published before. */
 static bool is_out(int world)
 {
     /* acquire: the requests before. Pairs with the release in core/job.c, and the relay's. */
@@ -84,7 +84,7 @@ static tern_status confirm(struct tern_team *team, struct tern_ctx *ctx)
     return st;
 }
 
-/* What the new team needs, allocated before this rank asks: after that nothing may fail at one rank alone. */
+/* Resources of the new team, allocated before this rank asks: after that, nothing may fail at one rank alone. */
 struct reserve {
     struct tern_team       *team;
     struct tern_team_map   *map;

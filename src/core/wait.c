@@ -1,13 +1,13 @@
 /* wait.c: spin, yield, sleep.
  *
  * With a core for each rank, a wait spins for TERN_SPIN microseconds, because a sleep costs more than most waits last.
- * With fewer cores than ranks, a wait polls a few times and yields, because the peer that it waits for needs the core;
- * but it does not yield while polls deliver messages, because more messages may have arrived already. A wait yields
- * many times before it sleeps, which is faster by measurement (docs/measuring.md), probably because a core on which
- * all ranks sleep takes long to wake. But it sleeps soon if the kernel does not give the core to other ranks. A longer
- * wait is usually for a computation, which has the core to itself while
- * the other ranks sleep. A rank sleeps on its bell; peers ring the bell when they have sent something. A rank that was
- * woken spins again: the puts of peers arrive without involving the core, and each would otherwise cost a wake-up. */
+ * With fewer cores than ranks, a wait polls a few times and yields, because the awaited peer needs the core. A wait
+ * does not yield while polls deliver messages, because more messages may have arrived already. A wait yields many times
+ * before it sleeps, which is faster by measurement (docs/measuring.md), probably because a core on which all ranks
+ * sleep takes long to wake. A wait sleeps soon if its yields do not give the core to other ranks. A longer wait is
+ * usually for a computation, which has the core to itself while the other ranks sleep. A rank sleeps on its bell; peers
+ * ring the bell when they have sent something. A rank that was woken spins again: the puts of peers arrive without
+ * involving the core, and each would otherwise cost a wake-up. */
 #include "core/wait.h"
 
 #include <sched.h>
@@ -30,12 +30,12 @@
 #include "core/shared.h"
 
 #define FIRST_POLLS 256       /* polls before the clock is read for the first time */
-#define FIRST_POLLS_CROWDED 2 /* such polls, if the peer may need this core */
+#define FIRST_POLLS_CROWDED 2 /* the same, if the awaited peer may need this core */
 #define POLLS_PER_CLOCK 64
 #define LONGEST_SPIN 16                /* times TERN_SPIN */
 #define GIVE_WAY 50000                 /* ns of spinning after which the thread yields the core once */
-#define FIRST_YIELDS 4                 /* however long they take */
-#define JUDGED_YIELDS 8                /* those after the first ones are in vain if the thread kept the core */
+#define FIRST_YIELDS 4                 /* yields that a wait makes however long they take */
+#define JUDGED_YIELDS 8                /* yields after these are useless if the thread has kept the core */
 #define LONGEST_NAP 50000              /* ns of sleep in a wait for memory whose writers may not wake this rank */
 #define LONGEST_NAP_WITH_HOOKS 1000000 /* ns of sleep while there are idle hooks */
 #define LONGEST_YIELDING 1000000       /* ns after spinning, for each rank on the core, for the rest of the yields */
@@ -82,8 +82,8 @@ static tern_status last_poll(const struct tern_wait *wait, const struct tern_slo
     return st;
 }
 
-/* Whether every rank of this node wakes the ranks whose memory it writes: a rank whose process has not registered for
- * membarriers may miss a sleeper. */
+/* Return whether every rank of this node wakes the ranks whose memory it writes: a rank whose process has not
+ * registered for membarriers may miss a sleeper. */
 static bool writers_wake(void)
 {
     static _Atomic bool all; /* relaxed: every thread would find the same */
@@ -115,13 +115,13 @@ static uint32_t announce_on_memory(struct tern_slot *slot)
     return seen;
 }
 
-/* Whether the wait is for memory, or for events that include a signal. */
+/* Return whether the wait is for memory, or for events that include a signal. */
 static bool waits_for_memory(const struct tern_wait *wait)
 {
     return wait->on_memory || atomic_load_explicit(&tern_core_wait_watches, memory_order_relaxed) > 0; /* a count */
 }
 
-/* How long a thread may sleep on the bell. */
+/* Return how long a thread may sleep on the bell. */
 static int64_t longest_sleep(const struct tern_wait *wait, const struct tern_wait_state *s)
 {
     int64_t until = wait->deadline < s->report_at ? wait->deadline : s->report_at;
@@ -220,7 +220,7 @@ static uint32_t count_switches(void)
     return getrusage(RUSAGE_THREAD, &usage) == 0 ? (uint32_t)usage.ru_nvcsw + (uint32_t)usage.ru_nivcsw : 0;
 }
 
-/* Whether more ranks of this node are awake than there are cores. */
+/* Return whether more ranks of this node are awake than there are cores. */
 static bool others_need_the_core(void)
 {
     uint32_t awake = 0;
@@ -235,8 +235,8 @@ static bool others_need_the_core(void)
 
 /* Yield the core. The kernel gives the core to another process of the same scheduling group only. Where each rank is in
  * a group of its own, because it leads a session (autogroups, under the launcher of MPICH) or has a control group, the
- * thread keeps the core until its slice ends. Therefore a wait whose yields were in vain, although ranks need the core,
- * has no yields left and sleeps next. */
+ * thread keeps the core until its slice ends. So if the yields of a wait were in vain although ranks need the core, the
+ * wait has no yields left, and sleeps next. */
 static void yield(struct tern_wait_state *s)
 {
     s->yields++;
@@ -286,7 +286,7 @@ static void begin(struct tern_wait_state *s)
                                    .delivered = tern_core_message_delivered() };
 }
 
-/* Poll once; if there is nothing, spin, yield or sleep. *more returns whether the step ends here, without a look at the
+/* Poll once; if there is nothing, spin, yield or sleep. *more returns whether the step ends here, without reading the
  * clock. */
 static inline __attribute__((always_inline)) tern_status poll_or_rest(const struct tern_wait *wait,
                                                                       struct tern_wait_state *s, bool *rung, bool *more)

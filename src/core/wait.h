@@ -14,8 +14,8 @@
 struct tern_wait {
     /* Make progress and check: TERN_PENDING continues the wait, anything else ends it. */
     tern_status (*poll)(void *arg);
-    /* Write what is being waited for, such as "tern_barrier, for rank 3". The text begins with the public call, behind
-     * which there is a space, a comma or a colon. */
+    /* Write a description of the awaited event, such as "tern_barrier, for rank 3". The text begins with the name of
+     * the public call, followed by a space, a comma or a colon. */
     void (*describe)(void *arg, char *text, size_t size);
     void         *arg;
     tern_deadline deadline;

@@ -9,7 +9,7 @@
 #include "core/job.h"
 #include "core/wait.h"
 
-/* The states of requests and notification requests, too. Pending states are odd. */
+/* These are also the states of requests and notification requests. Pending states are odd. */
 enum tern_waitable_state {
     TERN_WAITABLE_IDLE = 0, /* nothing to wait for: the object is skipped */
     TERN_WAITABLE_PENDING = 1,
@@ -28,7 +28,7 @@ struct tern_waitable {
     struct tern_ctx *(*ctx)(const void *object);
     /* Report a complete object to the program, and make it idle. Returns how its operation ended. info may be NULL. */
     tern_status (*take)(void *object, void *info, const char *what);
-    /* Write what a pending object waits for, such as "for 1 of 2 notifications". */
+    /* Write a description of the event that a pending object waits for, such as "for 1 of 2 notifications". */
     void (*describe)(const void *object, char *text, size_t size);
     size_t info_size;
     bool   notify; /* the objects wait for notifications */

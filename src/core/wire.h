@@ -11,7 +11,7 @@
  * check. */
 #define CORE_WIRE_OWN 0xffffu
 #define CORE_WIRE_TEAM_SHIFT 10 /* the number of a team in the first 2 bytes of an active message: op/wire.h */
-/* The number of all teams that the program creates: their messages have one argument more, the first, which is the id
+/* The number of all teams that the program creates: their messages have one more argument, the first, which is the id
  * of the team. */
 #define CORE_WIRE_TEAM_NAMED 62u
 #define CORE_WIRE_MARK 0xffu
@@ -35,7 +35,7 @@ enum core_direction {
     CORE_TEAM_ABORT
 };
 
-/* In place of a direction: the message has no contents; its arrival makes a waiting rank poll. */
+/* Used instead of a direction: the message has no contents; its arrival makes a waiting rank poll. */
 #define CORE_DIRECTION_WAKE 0xffu
 
 /* The head of a message of a Bruck group. The data consists of fragments. */
@@ -83,10 +83,10 @@ struct core_team_wire {
     uint8_t  mark;  /* CORE_WIRE_MARK */
     uint32_t parent;
     uint64_t tag;
-    uint64_t hash;    /* of the list of ranks */
-    uint32_t size;    /* of the list */
+    uint64_t hash;    /* hash of the list of ranks */
+    uint32_t size;    /* length of the list */
     uint32_t attempt; /* number of the call: of the sender in JOIN, CALL and ABORT, of the receiver in replies */
-    uint32_t id;      /* READY, OPENED: of the team */
+    uint32_t id;      /* READY, OPENED: id of the team */
     int32_t  status;  /* OPENED, REFUSED: tern_status */
     uint64_t more;    /* READY: offset of the memory that the members share. Others: a rank of the job, + 1 */
 };

@@ -205,9 +205,10 @@ struct shm_lane {
 tern_status tern_shm_messages_open(struct shm_link *shm);
 void        tern_shm_messages_close(struct shm_link *shm);
 
-/* message.c. space_map() allocates and maps memory for queues to a peer; announce() publishes the location of a queue
- * to the peer; queue_map() maps a queue, or chunks, that a peer announced, after checking that the arena contains all
- * of it; invalid_queue() sets the error text for an announced queue whose size is not possible. */
+/* message.c. tern_shm_space_map() allocates and maps memory for queues to a peer; tern_shm_announce() publishes the
+ * location of a queue to the peer; tern_shm_queue_map() maps a queue, or chunks, that a peer announced, after checking
+ * that the arena contains all of it; tern_shm_invalid_queue() sets the error text for an announced queue whose size is
+ * not possible. */
 tern_status tern_shm_space_map(struct shm_link *shm, int peer, size_t bytes, struct tern_space *space,
                                unsigned char **map);
 void tern_shm_announce(struct shm_link *shm, int peer, enum shm_queue_kind kind, uint64_t offset, uint64_t bytes);

@@ -33,7 +33,7 @@
 struct tcp_link;
 struct tcp_conn;
 
-/* A work request: a transfer, or a piece of one. Its context is that of tcp_rma.c, or a pointer to one of link/net. */
+/* A work request: a transfer, or a piece of one. Its context is that of rma.c, or a pointer to one of link/net. */
 struct tcp_wr {
     struct net_ctx       ctx;   /* must be first; in the retry queue */
     struct tern_list     node;  /* on the list of free ones, of its connection, or of messages that were sent */

@@ -23,7 +23,7 @@ static void linear(struct tern_coll *c, const struct tern_coll_args *args)
     own_block(c, args);
 }
 
-/* Each rank passes on to the next one what it has received last. */
+/* Each rank forwards to the next rank the block that it has received last. */
 static void ring(struct tern_coll *c, const struct tern_coll_args *args)
 {
     own_block(c, args);

@@ -1,17 +1,17 @@
 /* allreduce.c: the algorithms of tern_allreduce.
  *
- * Recursive doubling and Rabenseifner's algorithm work on a number of ranks that is a power of two. Before them, the
- * ranks that are too many give their arrays to neighbours, and get the result from them in the end: of the first
- * 2 * extra ranks, an odd one takes over what its even neighbour has, so that neighbours in the order of the ranks are
- * combined first. */
+ * Recursive doubling and Rabenseifner's algorithm work on a number of ranks that is a power of two. Before they begin,
+ * the surplus ranks give their arrays to neighbours, from which they receive the result in the end: of the first 2 *
+ * extra ranks, each odd rank combines the array of its even neighbour with its own, so that neighbours in the order of
+ * the ranks are combined first. */
 #include "base/bits.h"
 #include "op/coll/coll.h"
 
 /* The part of a rank in a team that is reduced to a power of two. */
 struct core {
     int power; /* ranks that take part */
-    int extra; /* ranks that do not */
-    int me;    /* number of this rank among those that do; -1: none */
+    int extra; /* ranks that do not take part */
+    int me;    /* number of this rank among those that take part; -1: it does not take part */
 };
 
 static struct core core_of(const struct tern_coll *c)
@@ -33,8 +33,8 @@ static int rank_in(const struct core *core, int number)
     return number < core->extra ? 2 * number + 1 : number + core->extra;
 }
 
-/* Give this rank's array to its neighbour, or take over that of the neighbour. Afterwards dst contains what this rank
- * brings in. */
+/* Give this rank's array to its neighbour, or combine the array of the neighbour with that of this rank. Afterwards dst
+ * contains the contribution of this rank. */
 static void fold_in(struct tern_coll *c, const struct tern_coll_args *args, const struct core *core, unsigned char *in)
 {
     if (c->rank >= 2 * core->extra) {
@@ -55,7 +55,7 @@ static void fold_out(struct tern_coll *c, const struct tern_coll_args *args, con
     if (c->rank % 2) {
         tern_coll_send(c, c->rank - 1, args->dst, args->len);
     } else {
-        tern_coll_wait(c); /* dst may be what was sent */
+        tern_coll_wait(c); /* dst may be the buffer that is sent */
         tern_coll_recv(c, c->rank + 1, args->dst, args->len);
     }
 }
@@ -125,7 +125,8 @@ static void rabenseifner(struct tern_coll *c, const struct tern_coll_args *args)
     fold_out(c, args, &core);
 }
 
-/* Let pieces travel around the ring: the first time they are combined on the way, the second time they are distributed.
+/* Let pieces travel around the ring twice: in the first round they are combined, in the second one they are
+ * distributed.
  */
 static void ring(struct tern_coll *c, const struct tern_coll_args *args)
 {
@@ -147,8 +148,8 @@ static void ring(struct tern_coll *c, const struct tern_coll_args *args)
     }
 }
 
-/* Each rank gets its piece from all ranks, and combines the pieces in the order of the ranks; then a ring gathers the
- * results. */
+/* Each rank receives its piece from all ranks and combines these pieces in the order of the ranks. Then a ring gathers
+ * the results. */
 static void pieces(struct tern_coll *c, const struct tern_coll_args *args)
 {
     size_t         mine = piece_at(args, c->size, c->rank), len = piece_at(args, c->size, c->rank + 1) - mine;

@@ -7,7 +7,7 @@ static void own_block(struct tern_coll *c, const struct tern_coll_args *args)
                    tern_coll_len(&args->from, c->rank));
 }
 
-/* Send to a rank, and receive from another one. */
+/* Send to one rank and receive from another. */
 static void exchange(struct tern_coll *c, const struct tern_coll_args *args, int to, int from)
 {
     tern_coll_recv(c, from, args->dst + tern_coll_at(&args->to, from), tern_coll_len(&args->to, from));

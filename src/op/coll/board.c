@@ -21,14 +21,14 @@ void tern_op_board_close(struct tern_station *station)
     tern_op_reach_close(station->reach);
     tern_op_reach_close(station->reach_with);
     station->reach = station->reach_with = NULL;
-    station->board = NULL; /* the group unmaps it */
+    station->board = NULL; /* closing the group unmaps the board */
 }
 
 /* ---- which members matter ---- */
 
 enum needs { NEEDS_NONE, NEEDS_ALL, NEEDS_ROOT, NEEDS_LOWER };
 
-/* Whose contributions a member needs. */
+/* The members whose contributions a member needs. */
 static inline enum needs needs_of(const struct tern_coll_args *args, int member)
 {
     switch (args->call) {
@@ -57,7 +57,7 @@ static size_t contribution(const struct tern_coll_args *args, const struct tern_
     }
 }
 
-/* Whether any member contributes a page. All members decide alike. */
+/* Return whether any member contributes a page. All members reach the same answer. */
 static inline bool uses_page(const struct tern_coll_args *args, const struct tern_team *team)
 {
     bool blocks =
@@ -145,8 +145,8 @@ static tern_status conclude(const struct tern_meeting *m)
 
 /* ---- the call ---- */
 
-/* Wake the members that need this member's contribution, in a call in which not all of them need all. With fewer cores
- * than ranks, a root that needs all contributions is woken by the last one only. */
+/* Wake the members that need this member's contribution, in a call in which not every member needs every contribution.
+ * With fewer cores than ranks, only the last contribution wakes a root that needs all of them. */
 static void wake_readers(struct tern_meeting *m)
 {
     const struct tern_station *station = m->station;
@@ -227,7 +227,7 @@ void tern_op_board_enter(struct tern_station *station, const struct tern_coll_ar
     m.end = station->team->size;
     m.until = station->meeting - TERN_BOARD_CELLS;
     if ((int32_t)(m.until - station->cleared) <= 0 || tern_meeting_all_done(&m))
-        tern_meeting_publish(&m); /* otherwise the word is left out: others only need it if the calls do not match */
+        tern_meeting_publish(&m); /* otherwise the word is not written: others need it only if the calls do not match */
 }
 
 void tern_op_board_leave(struct tern_station *station)
@@ -245,7 +245,7 @@ void tern_op_board_compare(struct tern_coll *c)
     uint64_t                   mine;
     const char                *call;
 
-    if (!station->board || !c->blocks || (station->number & TAG_NUMBER) != (c->tag & TAG_NUMBER)) /* not the latest */
+    if (!station->board || !c->blocks || (station->number & TAG_NUMBER) != (c->tag & TAG_NUMBER)) /* an older call */
         return;
     for (int i = 0; i < c->size; i++)
         if (tern_op_board_elsewhere(station, i, &call))
@@ -253,7 +253,7 @@ void tern_op_board_compare(struct tern_coll *c)
                               "%s: rank %d of the team called %s at the same time; all ranks of a team make the same "
                               "collective calls in the same order",
                               c->op.call, i, call);
-    mine = atomic_load_explicit(&tern_cell_of(station, c->rank)->word, memory_order_relaxed); /* its own */
+    mine = atomic_load_explicit(&tern_cell_of(station, c->rank)->word, memory_order_relaxed); /* this rank's own */
     for (int i = 0; i < c->size && c->status == TERN_OK && tern_word_number(mine) == station->meeting; i++) {
         const struct tern_board_cell *cell = tern_cell_of(station, i);
         uint64_t                      word = atomic_load_explicit(&cell->word, memory_order_acquire);

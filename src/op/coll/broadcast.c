@@ -36,9 +36,9 @@ static void binomial(struct tern_coll *c, const struct tern_coll_args *args)
             tern_coll_send(c, rank_at(c, me + bit), args->dst, args->len);
 }
 
-#define SEGMENT (128u << 10) /* bytes of a piece that travels along the chain */
+#define SEGMENT (128u << 10) /* bytes of a piece that is sent along the chain */
 
-/* Each rank passes the pieces on to the next one while it receives the following ones. */
+/* Each rank forwards pieces to the next rank while it receives the following ones. */
 static void chain(struct tern_coll *c, const struct tern_coll_args *args)
 {
     int    me = position(c);
@@ -66,7 +66,7 @@ static void scatter_ring(struct tern_coll *c, const struct tern_coll_args *args)
 #define AT(position) ((size_t)(position)*piece < args->len ? (size_t)(position)*piece : args->len)
     while (bit < c->size && !(me & bit))
         bit *= 2;
-    held = me == 0 ? c->size : (me + bit < c->size ? bit : c->size - me); /* pieces of the subtree */
+    held = me == 0 ? c->size : (me + bit < c->size ? bit : c->size - me); /* number of pieces of the subtree */
     if (me > 0) {
         tern_coll_recv(c, rank_at(c, me - bit), args->dst + AT(me), AT(me + held) - AT(me));
         tern_coll_wait(c);

@@ -1,5 +1,5 @@
-/* check.c: see check.h. In debug builds, every rank gets what all ranks say, in log2 rounds, whatever its own call is.
- * These messages have a tag that only depends on the number of the call on the team. */
+/* check.c: see check.h. In debug builds, every rank receives the descriptions of the calls of all ranks in log2 rounds,
+ * whatever its own call is. These messages have a tag that depends only on the number of the call on the team. */
 #include "op/coll/check.h"
 
 #include <stdio.h>
@@ -49,7 +49,7 @@ static void differ_in_kind(const struct tern_coll_pair *pair, char *text, size_t
              pair->what, pair->rank, theirs, pair->me, mine);
 }
 
-/* The amounts, sizes of elements or lengths of blocks differ, and may not be known. */
+/* These fields describe amounts, sizes of elements or lengths of blocks. They differ, or may be unknown. */
 static void differ_in_amount(const struct tern_coll_pair *pair, char *text, size_t size)
 {
     const struct tern_coll_says *mine = pair->mine, *theirs = pair->theirs;
@@ -102,9 +102,9 @@ void tern_op_coll_differ(const struct tern_coll_pair *pair, char *text, size_t s
 
 /* ---- searching ---- */
 
-#define WARNING 240u /* bytes of the text of a rank that has given up, at most */
+#define WARNING 240u /* longest text of a rank that has given up, in bytes */
 
-/* Read the text of a member that has given up, which has arrived. */
+/* Read the text of a member that has given up. Its message has arrived. */
 static void read_warning(struct tern_coll *c, const tern_request_info *info, char *text, size_t size)
 {
     struct tern_request *request = tern_op_request_new(c->station->ctx, TERN_REQUEST_RECV);
@@ -119,11 +119,11 @@ static void read_warning(struct tern_coll *c, const tern_request_info *info, cha
     request->buffer = text;
     request->size = size - 1;
     if (!tern_op_tagged_start_recv(request, true))
-        ; /* there is no memory: the error has no text */
+        ; /* without memory the error has no text */
     else if (tern_op_request_state(request) == TERN_REQUEST_DONE)
         text[request->len < size ? request->len : size - 1] = '\0';
     else
-        tern_op_request_cancel(request); /* never: warnings travel with their data */
+        tern_op_request_cancel(request); /* never happens: warnings travel with their data */
     tern_op_request_drop(request);
 }
 
@@ -205,7 +205,7 @@ void tern_op_coll_warn(struct tern_station *station, uint32_t number, const char
     const char             *text = strstr(why, ": ") ? strstr(why, ": ") + 2 : why;  /* without the name of the call */
     size_t                  len = strnlen(text, WARNING);
 
-    if (!temp || len > (size_t)tern_opt.msg_eager) /* receivers read it at once, so that it must come with its data */
+    if (!temp || len > (size_t)tern_opt.msg_eager) /* receivers read the text at once, so the message must carry it */
         len = 0;
     if (temp) {
         memcpy(temp->bytes, text, len);
@@ -256,7 +256,7 @@ void tern_op_coll_let_fail(struct tern_station *station, struct tern_ctx *ctx, u
 
     for (int i = 0; i < station->team->size && !any; i++)
         any = tern_op_board_elsewhere(station, i, &other);
-    if (any) /* meet these ranks in a call that is not theirs, which is an error there */
+    if (any) /* make these ranks fail: they are in a call that this rank does not make */
         tern_core_team_gather(station->team, NULL, 0, NULL, tern_core_ctx_deadline(ctx), TERN_COLLECTIVE_SYNC + call);
 }
 
@@ -274,8 +274,8 @@ static const struct tern_coll_blocks *list_of(const struct tern_coll *c, const s
     }
 }
 
-/* The comparison has what all ranks say, in the order of the distance from this rank, and behind it the length of each
- * rank's own block that this rank expects; UINT64_MAX: any. */
+/* The comparison has the descriptions of all ranks, in the order of the distance from this rank, and behind them, for
+ * each rank, the length that this rank expects of its own block; UINT64_MAX: any length. */
 void tern_op_coll_write_check(struct tern_coll *c, const struct tern_coll_args *args)
 {
     const size_t                   len = sizeof(struct tern_coll_says), size = (size_t)c->size;

@@ -1,8 +1,8 @@
 /* direct.c: see direct.h.
  *
  * A member that gives up, because of a death or its deadline, must not return while others access its arrays. It
- * revokes its word, and waits for those that have begun: a member that begins says so (inside) and then checks all
- * words once more, so that one of the two sees the other. */
+ * revokes its word, and waits for the members that have begun. A member that begins sets `inside` and then checks all
+ * words once more, so that one of the two members sees the other. */
 #include "op/coll/direct.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ bool tern_op_direct_takes(const struct tern_station *station, const struct tern_
 /* ---- agreeing on cross-memory attach ---- */
 
 /* Meet with a few bytes from each member. The cells of the others can be read until finish. *shown returns whether the
- * others can read those of this member. */
+ * others can read the bytes of this member. */
 static tern_status meet(struct tern_meeting *m, const void *brief, size_t bytes, bool *shown)
 {
     const struct tern_station *station = m->station;
@@ -73,7 +73,7 @@ static tern_status agree(struct tern_station *station, struct tern_ctx *ctx, con
 
 /* ---- giving up ---- */
 
-/* Whether no member that lives may still access the arrays of this one. */
+/* Return whether no living member may still access the arrays of this one. */
 static tern_status leaving_poll(void *arg)
 {
     struct tern_meeting *m = arg;
@@ -85,8 +85,8 @@ static tern_status leaving_poll(void *arg)
 
         m->next = i;
         if (i != m->station->team->rank && !tern_core_job_lost(tern_core_team_world(m->station->team, i)) &&
-            atomic_load_explicit(&board->inside, memory_order_relaxed) == meeting && /* after the fence below */
-            /* acquire: its accesses. It may have gone on to later meetings. */
+            atomic_load_explicit(&board->inside, memory_order_relaxed) == meeting && /* the fence is below */
+            /* acquire: the member's accesses. The member may have gone on to later meetings. */
             (int32_t)(meeting - atomic_load_explicit(&board->done, memory_order_acquire)) > 0)
             return TERN_PENDING;
     }
@@ -101,16 +101,16 @@ static void leaving_describe(void *arg, char *text, size_t size)
              m->next, m->station->team->size);
 }
 
-/* Whether the word of another member shows that its call does not match. A revoked word does not. */
+/* Return whether the word of another member shows that its call does not match. A revoked word does not show this. */
 static bool is_mismatch(const struct tern_meeting *m)
 {
     return m->odd >= 0 && tern_word_call(atomic_load_explicit(&tern_cell_of(m->station, m->odd)->word,
                                                               memory_order_relaxed)) != TERN_WORD_REVOKED;
 }
 
-/* Revoke the word of this member, which accesses nothing any more, and wait for the others. If calls do not match,
- * nobody has begun, and the word must stay, because it tells the others of the mismatch. Nobody has begun either if
- * there is no word yet: then the cell may still be needed by members that are behind. */
+/* Revoke the word of this member, which accesses no memory of others any more, and wait for the others. If calls do not
+ * match, no member has begun, and the word must stay, because it tells the others of the mismatch. No member has begun
+ * either if there is no word yet; then members that are behind may still need the cell. */
 static void give_up(const struct tern_direct *d, tern_status why)
 {
     struct tern_meeting *m = d->m;
@@ -122,13 +122,13 @@ static void give_up(const struct tern_direct *d, tern_status why)
     };
 
     if (revokes) {
-        atomic_store_explicit(&board->why, why, memory_order_relaxed);                 /* published by the next two */
+        atomic_store_explicit(&board->why, why, memory_order_relaxed); /* the next two stores publish it */
         atomic_store_explicit(&board->failed, station->meeting, memory_order_release); /* pairs with leave() */
         atomic_store_explicit(&tern_cell_of(station, station->team->rank)->word,
                               tern_word_make(station->meeting, TERN_WORD_REVOKED, 0, 0), memory_order_release);
     }
-    atomic_store_explicit(&board->done, station->meeting, memory_order_release); /* as in done() */
-    tern_op_board_quit(station, station->meeting + d->shown);                    /* wakes all */
+    atomic_store_explicit(&board->done, station->meeting, memory_order_release); /* release: as in done() */
+    tern_op_board_quit(station, station->meeting + d->shown);                    /* wakes all members */
     /* seq_cst: the revoked word before the loads of inside. Pairs with the fence in enter(). */
     atomic_thread_fence(memory_order_seq_cst);
     if (revokes)
@@ -137,7 +137,7 @@ static void give_up(const struct tern_direct *d, tern_status why)
 
 /* ---- the call ---- */
 
-/* Publish the arrays of this member, and meet the others. */
+/* Publish the places of this member's arrays, and meet the others. */
 static tern_status enter(struct tern_direct *d)
 {
     struct tern_station    *station = d->station;
@@ -150,7 +150,7 @@ static tern_status enter(struct tern_direct *d)
     /* seq_cst: inside before the words are read again. Pairs with the fence in give_up(). */
     atomic_thread_fence(memory_order_seq_cst);
     for (int i = 0; i < d->size; i++)
-        /* acquire: why it was revoked. Pairs with give_up(). */
+        /* acquire: the reason. Pairs with give_up(). */
         if (atomic_load_explicit(&tern_cell_of(station, i)->word, memory_order_acquire) != d->m->word)
             return tern_meeting_given_up(d->m, i);
     tern_op_direct_look(d);
@@ -181,8 +181,8 @@ static tern_status leave(const struct tern_direct *d)
     return st;
 }
 
-/* This member accesses nothing any more. The last one wakes those that wait; with a core for each rank, every one looks
- * for sleepers. */
+/* Record that this member accesses no memory of others any more. The last member to do so wakes the others; with a core
+ * for each rank, every member looks for sleepers. */
 static void done(const struct tern_direct *d)
 {
     struct tern_meeting *m = d->m;
@@ -193,7 +193,8 @@ static void done(const struct tern_direct *d)
         tern_meeting_wake_all(m);
         return;
     }
-    /* seq_cst: this member's number before it reads the others'. Pairs with itself: at least one sees all. */
+    /* seq_cst: this member's number before it reads those of the others. Pairs with itself: at least one member sees
+     * all numbers. */
     atomic_thread_fence(memory_order_seq_cst);
     m->next = 0;
     m->end = d->size;
@@ -226,7 +227,7 @@ tern_status tern_op_direct_call(struct tern_station *station, struct tern_ctx *c
     d.places = tern_cell_of(station, 0)->brief;
     d.stride = TERN_LINK_BOARD;
     if ((st = enter(&d)) == TERN_OK && d.far) {
-        /* This member accesses no arrays: another one that gives up in this meeting does not wait for it. */
+        /* This member accesses no arrays, so a member that gives up this meeting does not wait for it. */
         atomic_store_explicit(&tern_board_of(station, d.me)->inside, station->meeting - 1, memory_order_release);
         return TERN_AGAIN;
     }

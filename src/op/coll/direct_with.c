@@ -1,30 +1,30 @@
 /* direct_with.c: see direct_with.h.
  *
  * An operation that fails must not end while others access its arrays. The member revokes this operation and all later
- * ones, and then looks which members are at work on it; a member that begins to work says so, and then looks whether a
- * member has revoked the operation, so that one of the two sees the other.
+ * ones, and then checks which members are working on it. A member that begins to work publishes this first, and then
+ * checks whether a member has revoked the operation, so that one of the two members sees the other.
  *
- * Operations use a state of their own to reach other members, apart from that of blocking calls, which another thread
- * may be making at the same time. */
+ * Operations use a state of their own to reach other members, separate from the state of blocking calls, because
+ * another thread may be making a blocking call at the same time. */
 #include "op/coll/direct_with.h"
 
 #include <string.h>
 
 #include "op/coll/direct.h"
 
-#define SHORTEST 8192u /* bytes up to which the algorithms that send messages are as fast */
+#define SHORTEST 8192u /* up to this many bytes, the algorithms that send messages are as fast */
 
-/* What a member tells the others. */
+/* The message by which a member describes its arrays. */
 struct told {
     struct tern_coll_places places;
     struct tern_reach_probe probe;
-    uint64_t                agreed; /* it knows whether all members reach each other */
+    uint64_t                agreed; /* the member knows whether all members reach each other */
 };
 
 struct tern_direct_with {
     struct tern_coll_args args;
     struct told          *told;  /* [size] in the order of the distance from this rank */
-    uint64_t             *works; /* [size] likewise: whether the member reaches all others */
+    uint64_t             *works; /* [size] in the same order: whether the member reaches all others */
     struct told          *of;    /* [size] in the order of the ranks */
 };
 
@@ -104,7 +104,7 @@ void tern_op_direct_with_write(struct tern_coll *c, const struct tern_coll_args 
 
 /* ---- the steps ---- */
 
-/* Whether a member accesses the arrays of another one. */
+/* Return whether a member accesses the arrays of another one. */
 static bool accesses(const struct tern_coll_args *args, int member, int other)
 {
     if (args->call == TERN_COLL_BROADCAST && member != args->root && other != args->root)
@@ -112,7 +112,7 @@ static bool accesses(const struct tern_coll_args *args, int member, int other)
     return tern_op_direct_shows_src(args, other) || tern_op_direct_shows_dst(args, other);
 }
 
-/* All arrays are known, and whether they can be reached: write the rest of the schedule. */
+/* All places are known, and so is whether the arrays can be reached: write the rest of the schedule. */
 static void decide(struct tern_coll *c)
 {
     struct tern_direct           d = direct_of(c);
@@ -173,7 +173,7 @@ void tern_op_direct_with_agree(struct tern_coll *c)
 static void check_revoked(struct tern_coll *c)
 {
     for (int i = 0; i < c->size; i++) {
-        /* relaxed: after the fence in the step. Nothing else is read of a member that has revoked. */
+        /* relaxed: behind the fence in the step. Nothing else is read of a member that has revoked its arrays. */
         uint64_t first = atomic_load_explicit(&tern_board_of(c->station, i)->revokes, memory_order_relaxed);
 
         if (first == 0 || (int32_t)(c->number - (uint32_t)first) < 0)
@@ -213,12 +213,12 @@ bool tern_op_direct_with_revoke(struct tern_coll *c)
 {
     struct tern_station *station = c->station;
     _Atomic uint64_t    *revokes = &tern_board_of(station, c->rank)->revokes;
-    uint64_t             now = atomic_load_explicit(revokes, memory_order_relaxed); /* its own */
-    uint64_t             lost = c->status == TERN_ERR_PEER ? TERN_BOARD_LOST : 0;
+    uint64_t now = atomic_load_explicit(revokes, memory_order_relaxed); /* own word: no other thread writes it */
+    uint64_t lost = c->status == TERN_ERR_PEER ? TERN_BOARD_LOST : 0;
 
     if (now == 0 || (int32_t)((uint32_t)now - c->number) > 0)
         now = TERN_BOARD_ANY | (now & TERN_BOARD_LOST) | c->number;
-    atomic_store_explicit(revokes, now | lost, memory_order_relaxed); /* before the fence */
+    atomic_store_explicit(revokes, now | lost, memory_order_relaxed); /* the fence is below */
     /* seq_cst: revokes before the loads of works. Pairs with the fence in tern_op_direct_with_work(). */
     atomic_thread_fence(memory_order_seq_cst);
     for (int i = 0; i < c->size; i++)

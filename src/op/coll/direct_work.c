@@ -1,10 +1,9 @@
 /* direct_work.c: what each member does in a long call on one node (direct.h, direct_with.h).
  *
- *     broadcast                    each member reads its copy from the root, except an n-th, which the root writes
- *     reduce, allreduce, scans     each member combines a slice of the arrays of all, and writes it where it is needed
- *     reduce_scatter               each member combines its block of the arrays of all
- *     gather                       each member writes its block to the root
- *     scatter, allgather, alltoall each member reads the blocks that it gets
+ *     broadcast each member reads its copy from the root, but the root writes an n-th of each copy reduce, allreduce,
+ *     scans each member combines a slice of all arrays, and writes the result where it is needed reduce_scatter each
+ *     member combines its block of the arrays of all gather each member writes its block to the root scatter,
+ *     allgather, alltoall each member reads the blocks that it gets
  *
  * Reductions combine one rank after the other, so that the result does not depend on the slices. They do so in chunks
  * that stay in the caches. */
@@ -65,7 +64,7 @@ void tern_op_direct_look(struct tern_direct *d)
 
 /* ---- the arrays of the members ---- */
 
-/* Find the array of a member. That of this member is its own memory. */
+/* Find the array of a member. The array of this member is its own memory. */
 static tern_status find(const struct tern_direct *d, int member, bool dst, struct tern_coll_array *array)
 {
     struct tern_coll_places places;
@@ -75,7 +74,7 @@ static tern_status find(const struct tern_direct *d, int member, bool dst, struc
         if (dst)
             array->base = d->args->dst;
         else
-            memcpy(&array->base, &d->args->src, sizeof(array->base)); /* is only read */
+            memcpy(&array->base, &d->args->src, sizeof(array->base)); /* only read */
         return TERN_OK;
     }
     places = tern_direct_places(d, member);
@@ -118,7 +117,8 @@ static tern_status broadcast(const struct tern_direct *d)
     return st;
 }
 
-/* Read a block of every member, beginning with the own one: those of others are then read by different members. */
+/* Read a block of every member, beginning with the own one, so that different members read the block of a member at
+ * different times. */
 static tern_status collect(const struct tern_direct *d, size_t at)
 {
     size_t      len = d->args->len;
@@ -134,8 +134,8 @@ static tern_status collect(const struct tern_direct *d, size_t at)
 
 /* ---- reductions ---- */
 
-/* Whether the members combine their slices of a reduction in the array of the root: it is in a region, and no operand
- * is overwritten before it is read. All members find the same. */
+/* Return whether the members combine their slices of a reduction in the array of the root: the array is in a region,
+ * and no operand is overwritten before it is read. All members reach the same answer. */
 static bool combines_at_root(const struct tern_direct *d)
 {
     struct tern_coll_places root = tern_direct_places(d, d->args->root);
@@ -145,7 +145,7 @@ static bool combines_at_root(const struct tern_direct *d)
 }
 
 /* The part of the arrays that a member combines, in whole elements. If the others must copy their results to the root
- * of a reduction, the root gets more. */
+ * of a reduction, the root gets a larger part. */
 static size_t slice_at(const struct tern_direct *d, int member)
 {
     size_t count = d->args->len / d->args->how.elem, n = (size_t)d->size, i = (size_t)member;
@@ -191,7 +191,7 @@ static tern_status fold(const struct tern_direct *d, const struct chunk *c, unsi
     tern_status          st;
     const unsigned char *first = operand(d, c, 0, &st), *next;
 
-    if (first == c->in) { /* its place is needed for the next one */
+    if (first == c->in) { /* the next chunk needs the place */
         memcpy(c->sum, c->in, c->bytes);
         first = c->sum;
     }
@@ -202,8 +202,8 @@ static tern_status fold(const struct tern_direct *d, const struct chunk *c, unsi
     return st;
 }
 
-/* Return where a chunk is combined: in the array that needs the result, unless that cannot be stored to, or an operand
- * would be overwritten there. NULL, with *st: an error. */
+/* Return the place where a chunk is combined: in the array that needs the result, unless that array cannot be stored
+ * to, or an operand would be overwritten there. NULL, with *st: an error. */
 static unsigned char *result_at(const struct tern_direct *d, const struct chunk *c, tern_status *st)
 {
     const struct tern_coll_args *args = d->args;
@@ -251,7 +251,7 @@ static tern_status scan_chunk(const struct tern_direct *d, const struct chunk *c
     for (int i = 1; st == TERN_OK && i < d->size; i++) {
         if (!(in = operand(d, c, i, &st)))
             break;
-        if (exclusive) { /* the array of the member may be overwritten by its result */
+        if (exclusive) { /* the result may overwrite the array of the member */
             if (in != c->in)
                 memcpy(c->in, in, c->bytes);
             if ((st = put(d, i, c->from, c->sum, c->bytes)) == TERN_OK)

@@ -51,7 +51,7 @@ static struct place place_of(const struct tern_coll *c)
     return place;
 }
 
-/* Each rank gathers the blocks of its subtree, in the order of the positions, and passes them on. */
+/* Each rank gathers the blocks of its subtree, in the order of the positions, and forwards them. */
 static void gather_binomial(struct tern_coll *c, const struct tern_coll_args *args)
 {
     struct place   place = place_of(c);

@@ -1,8 +1,8 @@
 /* helper.c: the poller that makes progress on nonblocking collective operations while the program computes or sleeps.
  *
- * A program that makes progress itself does all the work. If a station with operations was not polled since the last
- * check, the helper thread (core/helper.h) makes progress instead, and every peer that has news wakes it. The thread
- * delivers tagged messages, but runs no handlers of active messages. */
+ * A program that makes progress itself does all the work. If the program has not polled a station with operations since
+ * the last check, the helper thread (core/helper.h) makes progress instead, and every peer that sends something wakes
+ * it. The thread delivers tagged messages, but runs no handlers of active messages. */
 #include "op/coll/helper.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static struct {
     pthread_mutex_t           lock; /* guards stations */
     struct tern_list          stations;
     int64_t                   last;   /* result of the last poll */
-    _Atomic bool              roused; /* there is work since that poll which must not wait for the end of a nap */
+    _Atomic bool              roused; /* work that must not wait for the end of a nap has been added since that poll */
 } helper = { .poller = { .poll = poll_stations },
              .lock = PTHREAD_MUTEX_INITIALIZER,
              .stations = TERN_LIST_INIT(helper.stations) };
@@ -45,14 +45,14 @@ static uint32_t busy(const struct tern_station *station)
     return atomic_load_explicit(&station->busy, memory_order_relaxed); /* a hint */
 }
 
-/* Make progress on one station, unless the program does. A send without space is tried again after a while, because no
- * peer rings the bell for it. */
+/* Make progress on one station, unless the program does. A send that found no space is tried again after a while,
+ * because no peer rings the bell for it. */
 static int64_t poll_station(struct tern_station *station)
 {
     uint32_t before = busy(station);
 
     if (before == 0) {
-        tern_boot_activity_mark(&station->activity); /* the program that starts an operation is usually about to wait */
+        tern_boot_activity_mark(&station->activity); /* a program that starts an operation is usually about to wait */
         return TERN_HELPER_IDLE;
     }
     if (tern_boot_activity_recent(&station->activity, 0))
@@ -72,7 +72,7 @@ static int64_t poll_stations(struct tern_helper_poller *poller, bool again)
     (void)poller;
     /* relaxed: after the fence of the announcement. Pairs with tern_op_coll_helper_wake(). */
     if (again && helper.last == TERN_HELPER_NAP && !atomic_load_explicit(&helper.roused, memory_order_relaxed))
-        return TERN_HELPER_NAP; /* the announced nap is short, so that nothing else has to end it */
+        return TERN_HELPER_NAP; /* the announced nap is short, so nothing else has to end it */
     /* acquire: the operation. Pairs with the release in tern_op_coll_helper_wake(). */
     atomic_exchange_explicit(&helper.roused, false, memory_order_acquire);
     pthread_mutex_lock(&helper.lock);
@@ -86,7 +86,7 @@ static int64_t poll_stations(struct tern_helper_poller *poller, bool again)
 
 tern_status tern_op_coll_help(void)
 {
-    tern_status st = tern_op_helper_start(); /* it fetches long messages */
+    tern_status st = tern_op_helper_start(); /* the trigger helper fetches long messages */
 
     if (st < 0 || tern_opt.progress_thread == TERN_PROGRESS_THREAD_OFF)
         return st;

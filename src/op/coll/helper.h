@@ -3,16 +3,16 @@
 
 #include "op/coll/coll.h"
 
-/* Put a station on the list that the helper thread polls, or remove it. Any thread. */
+/* Add a station to the list that the helper thread polls, or remove it. Any thread may call this. */
 void tern_op_coll_helper_join(struct tern_station *station);
 void tern_op_coll_helper_leave(struct tern_station *station);
 
-/* Wake the helper thread, because an operation was started. is_long: the thread is to make progress at once, unless the
- * program does meanwhile. */
+/* Wake the helper thread, because an operation was started. is_long: the thread must make progress at once, unless the
+ * program does so in the meantime. */
 void tern_op_coll_helper_wake(bool is_long);
 
 /* Start the helper thread, if the options permit it. */
 tern_status tern_op_coll_help(void);
 
-/* The program leaves the job: wait until the nonblocking operations have ended. */
+/* Wait until the nonblocking operations have ended, because the program leaves the job. */
 tern_status tern_op_coll_leave(void);

@@ -1,9 +1,10 @@
 /* hierarchy.c: algorithms for teams on several nodes, with a leader on each.
  *
- * The members of a node give what they have to their leader, the leaders communicate with each other, and each leader
- * distributes the result on its node. Fewer messages thereby cross the network, and only the leaders are connected. The
- * leader is the first member of a node, and on the node of the root the root. The parts are schedules of other
- * algorithms, chosen for the number of leaders and of members on the node, and written for these members only. */
+ * The members of a node give their contributions to their leader, the leaders communicate with each other, and each
+ * leader distributes the result on its node. So fewer messages cross the network, and only the leaders need
+ * connections. The leader is the first member of a node; on the node of the root it is the root. The parts are
+ * schedules of other algorithms, which are chosen for the number of leaders or of members on the node, and written for
+ * these members only. */
 #include <string.h>
 
 #include "op/coll/coll.h"
@@ -13,10 +14,10 @@ struct hierarchy {
     const struct tern_coll_nodes *nodes;
     struct tern_coll_view         node, leaders;
     bool                          leads; /* this rank is the leader of its node */
-    int                           first; /* of the ranks of this node, if these follow each other in the team */
+    int                           first; /* first of the ranks of this node, if these follow each other in the team */
 };
 
-/* Find the root among the leaders and on its node, and let it replace the leader of that node. */
+/* Find the root among the leaders and on its node, and make it the leader of that node. */
 static void place_root(struct tern_coll *c, struct hierarchy *h)
 {
     const struct tern_coll_nodes *n = h->nodes;
@@ -61,7 +62,7 @@ static void among(struct tern_coll *c, const struct tern_coll_view *view, const 
         return; /* no memory: the lists of blocks may be incomplete */
     if (view->size > 1)
         tern_coll_write_among(c, view, args);
-    tern_coll_wait(c); /* memory of this part is used by the next */
+    tern_coll_wait(c); /* the next part uses the memory of this part */
 }
 
 static struct tern_coll_args args_of(const struct tern_coll_args *args, enum tern_coll_call call, const void *src,
@@ -89,7 +90,7 @@ static struct tern_coll_blocks node_blocks(struct tern_coll *c, const struct ter
     return (struct tern_coll_blocks){ .len = len, .offset = len + n->nodes, .each = unit };
 }
 
-/* ---- calls of every team ---- */
+/* ---- calls of all teams ---- */
 
 void tern_coll_hierarchy_sync(struct tern_coll *c, const struct tern_coll_args *args)
 {
@@ -156,7 +157,8 @@ void tern_coll_hierarchy_allreduce(struct tern_coll *c, const struct tern_coll_a
 
 /* ---- calls with blocks, of teams in which the ranks of each node follow each other ---- */
 
-/* Reduce the arrays of the node, let the leaders reduce and scatter the blocks of whole nodes, and scatter on the node.
+/* Reduce the arrays of the node, let the leaders reduce and scatter the blocks of whole nodes, and scatter the result
+ * on the node.
  */
 void tern_coll_hierarchy_reduce_scatter(struct tern_coll *c, const struct tern_coll_args *args)
 {
@@ -202,7 +204,7 @@ void tern_coll_hierarchy_scatter(struct tern_coll *c, const struct tern_coll_arg
     struct tern_coll_args part = args_of(args, TERN_COLL_SCATTERV, args->src, got, mine);
 
     part.from = node_blocks(c, h.nodes, len);
-    if (c->rank == c->root) { /* its own part stays where it is */
+    if (c->rank == c->root) { /* the root's own part stays in place */
         memcpy(&got, &args->src, sizeof(got));
         part.dst = got += at;
     }
@@ -234,8 +236,8 @@ void tern_coll_hierarchy_allgather(struct tern_coll *c, const struct tern_coll_a
     among(c, &h.node, &part);
 }
 
-/* The leader gathers the arrays of its node, and sorts the blocks by the node of their destination; the leaders
- * exchange these; and each leader sorts what it gets by the members of its node. */
+/* The leader gathers the arrays of its node and sorts the blocks by the node of their destination; the leaders exchange
+ * these blocks; and each leader sorts the received blocks by the members of its node. */
 void tern_coll_hierarchy_alltoall(struct tern_coll *c, const struct tern_coll_args *args)
 {
     struct hierarchy      h = hierarchy_of(c);

@@ -67,7 +67,8 @@ ANY(long_double, long double);
     LOC_LOOP(minloc_##of, struct loc_##of, b.value < a.value)                                   \
     LOC_LOOP(maxloc_##of, struct loc_##of, b.value > a.value)
 
-/* A value with its number: that of the upper rank is taken if it is better, or equal with a lower number. */
+/* A value with its number. The upper rank's value is taken if it is better, or if it is equal and its number is
+ * lower. */
 #define LOC_LOOP(name, type, better)                                                                                   \
     static void name##_apart(void *out, const void *lower, const void *upper, size_t n)                                \
     {                                                                                                                  \
@@ -100,8 +101,8 @@ typedef long double long_double_plain;
 #define DOUBLE_MAGNITUDE(x) __builtin_fabs(x)
 #define LONG_DOUBLE_MAGNITUDE(x) __builtin_fabsl(x)
 
-/* Integers of a width: what does not depend on the sign, and both comparisons. wide is a type whose products do not
- * overflow. */
+/* Integers of one width: the loops that do not depend on the sign, and both comparisons. wide is a type whose products
+ * do not overflow. */
 #define INTEGERS(bits, wide)                             \
     LOOPS(sum_##bits, any_u##bits, a + b)                \
     LOOPS(prod_##bits, any_u##bits, (wide)a *(wide)b)    \
@@ -148,7 +149,7 @@ COMPLEX(float)
 COMPLEX(double)
 COMPLEX(long_double)
 
-/* The sum of complex numbers is that of twice as many numbers. */
+/* The sum of n complex numbers is the sum of 2n numbers. */
 #define TWICE(of)                                                                                   \
     static void sum_complex_##of##_apart(void *out, const void *lower, const void *upper, size_t n) \
     {                                                                                               \
@@ -173,7 +174,7 @@ TWICE(long_double)
         name##_apart, name##_apart, name##_apart \
     }
 
-/* The rows of the table: the types of accumulates, and those that only collective reductions have. */
+/* The rows of the table: the types of accumulates, and the types that only collective reductions have. */
 enum { LONG_DOUBLE = TERN_TYPES, COMPLEX_LONG_DOUBLE, TYPES };
 enum { LAND = TERN_REDUCTIONS, LOR, LXOR, ABSMIN, ABSMAX, MINLOC, MAXLOC, OPS };
 
@@ -286,8 +287,8 @@ void tern_op_coll_kind_text(unsigned kind, char *text, size_t size)
 }
 _Static_assert((int)TYPES <= 15 && (int)OPS <= 15 && (int)KIND_USER == 15, "types and reductions have 4 bits each");
 
-/* Combine with the function of the program, whose result replaces the upper operand, and store the result in out, which
- * is another array: a piece at a time. */
+/* Combine with the function of the program, one piece at a time. The function replaces the upper operand by the result,
+ * which is then stored in out, another array. */
 static bool combine_apart(const struct tern_coll_how *how, unsigned char *out, const unsigned char *lower,
                           const unsigned char *upper, size_t count)
 {
@@ -312,7 +313,7 @@ static bool combine_apart(const struct tern_coll_how *how, unsigned char *out, c
 bool tern_op_coll_combine(const struct tern_coll_how *how, void *out, const void *lower, const void *upper,
                           size_t bytes)
 {
-    size_t count = bytes == how->elem ? 1 : bytes / how->elem; /* a division takes long */
+    size_t count = bytes == how->elem ? 1 : bytes / how->elem; /* avoids a division, which takes long */
 
     if (count == 0)
         return true;

@@ -1,21 +1,21 @@
 /* kernels.h: the arithmetic of collective reductions: combine two arrays element by element.
  *
  * The elements of one array belong to lower ranks than those of the other. The order matters for functions of the
- * program, for min and max of equal values and NaNs, and thereby for the same bits on all ranks. */
+ * program, and for min and max of equal values and NaNs, so that all ranks compute the same bits. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <tern/coll.h>
 
-/* Combine count elements. The result is out, or replaces one of the operands. Arrays that are not the same do not
+/* Combine count elements. The result is stored in out, or replaces one of the operands. Different arrays do not
  * overlap. */
 typedef void tern_coll_loop(void *out, const void *lower, const void *upper, size_t count);
 struct tern_coll_kernel {
     tern_coll_loop *apart, *into_lower, *into_upper;
 };
 
-/* How to combine, as the program has described it, and what follows from that. */
+/* A reduction as the program has described it, and the properties that follow from the description. */
 struct tern_coll_how {
     const struct tern_coll_kernel *kernel; /* NULL: the function of the program */
     tern_reduce_fn                 fn;
@@ -26,11 +26,11 @@ struct tern_coll_how {
     bool                           fold;     /* ranks must be combined one after the other */
 };
 
-/* Find kernel, element and kind of a reduction. For TERN_USER only the kind is found. Returns false if the type does
- * not have the reduction, or one is unknown. */
+/* Find the kernel, element and kind of a reduction. For TERN_USER only the kind is found. Returns false if the type
+ * does not have the reduction, or one of the two is unknown. */
 bool tern_op_coll_find(unsigned op, unsigned type, unsigned flags, struct tern_coll_how *how);
 
-/* Write the constants that such a number stands for, as the program spells them. Any number is permitted. */
+/* Write the names of the constants that such a number represents. Any number is permitted. */
 void tern_op_coll_kind_text(unsigned kind, char *text, size_t size);
 
 /* Combine `bytes` bytes of elements. out may be equal to lower or to upper. Returns false if there is no memory, which

@@ -8,7 +8,7 @@
 #include "core/wait.h"
 #include "op/coll/check.h"
 
-#define YIELDS 16 /* before a wait makes progress, with fewer cores than ranks */
+#define YIELDS 16 /* yields before a wait makes progress, with fewer cores than ranks */
 
 /* ---- members that do not come ---- */
 
@@ -21,8 +21,8 @@ bool tern_op_board_elsewhere(const struct tern_station *station, int member, con
     if (!station->board || group->ops->doing(group, (uint32_t)member, &number) != TERN_MEMBER_IN_CALL)
         return false;
     *call = tern_core_collective_name((uint32_t)number);
-    /* acquire: pairs with tern_meeting_finish(), so that what the member did before is not taken for what it did
-     * instead */
+    /* acquire: pairs with tern_meeting_finish(), so that an earlier call of the member is not taken for the call that
+     * it makes instead */
     done = atomic_load_explicit(&tern_board_of(station, member)->done, memory_order_acquire);
     return (int32_t)(station->meeting - done) > 0;
 }
@@ -32,7 +32,7 @@ void tern_op_board_quit(struct tern_station *station, uint32_t number)
     struct tern_board  *mine = station->board ? tern_board_of(station, station->team->rank) : NULL;
     struct tern_meeting m = { .station = station };
 
-    if (!mine || atomic_load_explicit(&mine->quits, memory_order_relaxed) != 0) /* its own */
+    if (!mine || atomic_load_explicit(&mine->quits, memory_order_relaxed) != 0) /* written by this thread */
         return;
     /* release: the word of this member, if it has written one. Pairs with strays(). */
     atomic_store_explicit(&mine->quits, number, memory_order_release);
@@ -44,18 +44,19 @@ static int find_starter(const struct tern_meeting *m)
 {
     for (int i = m->next; i < m->end && !m->clears; i++)
         if (tern_word_number(atomic_load_explicit(&tern_cell_of(m->station, i)->word, memory_order_relaxed)) !=
-                tern_word_number(m->word) && /* looked at again by tern_meeting_is_over */
+                tern_word_number(m->word) && /* tern_meeting_is_over() checks it again */
             tern_op_coll_has_started(m->station, i, NULL))
             return i;
     return -1;
 }
 
-/* Whether the next member, for whose word or end of an earlier call this one waits, will not come. */
+/* Return whether the next member, whose word or end of an earlier call this member waits for, will not come. */
 static bool strays(const struct tern_meeting *m)
 {
     const struct tern_board *theirs = tern_board_of(m->station, m->next);
     uint32_t                 awaited = m->clears ? m->until : m->station->meeting;
-    uint32_t                 quits = atomic_load_explicit(&theirs->quits, memory_order_acquire); /* see quit */
+    /* acquire: the word of the member. Pairs with tern_op_board_quit(). */
+    uint32_t                 quits = atomic_load_explicit(&theirs->quits, memory_order_acquire);
     const char              *call;
 
     return (quits != 0 && (int32_t)(awaited - quits) >= 0) ||
@@ -98,7 +99,7 @@ static tern_status poll(void *arg)
         return TERN_OK;
     if (tern_core_team_lost(m->station->team) >= 0)
         return TERN_ERR_PEER;
-    if (!strays(m) || tern_meeting_is_over(m)) /* it may have written its word before it went elsewhere */
+    if (!strays(m) || tern_meeting_is_over(m)) /* the member may have written its word before it went elsewhere */
         return TERN_PENDING;
     return tell_stray(m);
 }
@@ -148,7 +149,7 @@ tern_status tern_meeting_wait_yielding(struct tern_meeting *m)
     return tern_meeting_is_over(m) ? TERN_OK : tern_meeting_wait_slowly(m);
 }
 
-/* The meeting with which all members are known to be done. */
+/* The last meeting with which all members are known to be done. */
 static uint32_t all_done(const struct tern_station *station)
 {
     uint32_t least = station->meeting - 1;
@@ -201,10 +202,10 @@ struct tern_coll_says tern_meeting_says(const struct tern_board_cell *cell, uint
 tern_status tern_meeting_mismatch(const struct tern_meeting *m, int member)
 {
     const struct tern_board_cell *cell = tern_cell_of(m->station, member);
-    uint64_t                      word = atomic_load_explicit(&cell->word, memory_order_relaxed); /* was acquired */
-    struct tern_coll_says         mine = tern_op_coll_says(m->args), theirs = tern_meeting_says(cell, word);
-    struct tern_coll_pair         pair = { m->args->what, &mine, &theirs, m->station->team->rank, member, 0 };
-    char                          text[384];
+    uint64_t              word = atomic_load_explicit(&cell->word, memory_order_relaxed); /* was acquired before */
+    struct tern_coll_says mine = tern_op_coll_says(m->args), theirs = tern_meeting_says(cell, word);
+    struct tern_coll_pair pair = { m->args->what, &mine, &theirs, m->station->team->rank, member, 0 };
+    char                  text[384];
 
     if (tern_word_call(word) == TERN_WORD_REVOKED)
         return tern_meeting_given_up(m, member);

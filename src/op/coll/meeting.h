@@ -1,21 +1,21 @@
 /* meeting.h: a blocking collective call of a team on one node, as its members meet in shared memory.
  *
- * Each member has a board (board.h). A meeting is one blocking call on the team. In a meeting, a member writes its
- * word, and what it contributes, into a cell of its board, and reads the cells of the members that it depends on. The
- * word contains the number of the meeting and a digest of the arguments, so that calls that do not match are found at
- * no cost. When a member no longer needs the boards of the others, it writes the number of the meeting as done.
+ * Each member has a board (board.h). A meeting is one blocking call on the team. In a meeting, a member writes its word
+ * and its contribution into a cell of its board, and reads the cells of the members that it depends on. The word
+ * contains the number of the meeting and a digest of the arguments, so that calls that do not match are found at no
+ * cost. When a member no longer needs the boards of the others, it writes the number of the meeting as done.
  *
  * Cells are used in turn. A member writes a cell again when all members are done with the meeting for which it was
  * used. A member that sees the word of another one knows that the other is done with all earlier meetings, so that
- * nothing has to be checked after a call in which all members depend on each other. Otherwise a member checks now and
- * then, and those that may wait for such a check are woken as seldom. */
+ * nothing has to be checked after a call in which all members depend on each other. Otherwise a member checks this only
+ * at every TERN_MEETING_STEP-th meeting, and only then wakes the members that may wait for it. */
 #pragma once
 
 #include "core/job.h"
 #include "link/inject.h"
 #include "op/coll/board.h"
 
-#define TERN_MEETING_SPINS 4096 /* looks at the cells before a wait makes progress, with a core for each rank */
+#define TERN_MEETING_SPINS 4096 /* polls of the cells before a wait makes progress, with a core for each rank */
 #define TERN_MEETING_STEP 16u   /* meetings between two checks that cells may be written again */
 
 struct tern_meeting {
@@ -23,9 +23,9 @@ struct tern_meeting {
     struct tern_ctx             *ctx;
     const struct tern_coll_args *args;
     uint64_t                     word;
-    int                          next, end; /* members from next to end have not been seen */
-    int                          odd;       /* member whose call does not match; -1: none */
-    bool                         clears;    /* wait until members are done with `until` */
+    int                          next, end; /* members from next to end - 1 have not been seen */
+    int                          odd;       /* a member whose call does not match; -1: none */
+    bool                         clears;    /* the wait is for members to be done with `until` */
     uint32_t                     until;
 };
 
@@ -82,7 +82,7 @@ static inline struct tern_meeting tern_meeting_begin(struct tern_station *statio
 
 /* ---- waiting ---- */
 
-/* Whether the word of a member is there. */
+/* Return whether the member has written its word. */
 static inline bool tern_meeting_has_written(struct tern_meeting *m, int member)
 {
     /* acquire: the contribution. Pairs with the release in tern_meeting_publish(). */
@@ -95,7 +95,8 @@ static inline bool tern_meeting_has_written(struct tern_meeting *m, int member)
     return false;
 }
 
-/* Whether all awaited words are there, or one does not match. Continues at the first that was not. */
+/* Return whether all awaited words are there, or one does not match. The search continues at the first word that was
+ * not there. */
 static inline bool tern_meeting_all_written(struct tern_meeting *m)
 {
     while (m->next < m->end && tern_meeting_has_written(m, m->next))
@@ -103,7 +104,7 @@ static inline bool tern_meeting_all_written(struct tern_meeting *m)
     return m->next == m->end || m->odd >= 0;
 }
 
-/* Whether the awaited members are done with the meeting `until`. */
+/* Return whether the awaited members are done with the meeting `until`. */
 static inline bool tern_meeting_all_done(struct tern_meeting *m)
 {
     while (m->next < m->end) {
@@ -122,8 +123,9 @@ static inline bool tern_meeting_is_over(struct tern_meeting *m)
     return m->clears ? tern_meeting_all_done(m) : tern_meeting_all_written(m);
 }
 
-/* Wait for a meeting as tern_core_wait() does; and the same with fewer cores than ranks: the others of the core usually
- * arrive during the next few yields, so that progress and the clock can wait until after these. */
+/* Wait for a meeting as tern_core_wait() does. The second function is for fewer cores than ranks: the other ranks of
+ * the core usually arrive during the next few yields, so the wait makes progress and reads the clock only after
+ * these. */
 tern_status tern_meeting_wait_slowly(struct tern_meeting *m);
 tern_status tern_meeting_wait_yielding(struct tern_meeting *m);
 
@@ -148,8 +150,8 @@ static inline tern_status tern_meeting_wait_words(struct tern_meeting *m, int fi
     return tern_meeting_wait(m);
 }
 
-/* Wait for the word of one member, which may be several meetings ahead. Then the cells that this member reads next are
- * fetched meanwhile. */
+/* Wait for the word of one member, which may be several meetings ahead, and prefetch the cells that this member reads
+ * next. */
 static inline tern_status tern_meeting_wait_ahead(struct tern_meeting *m, int member)
 {
     const struct tern_station *station = m->station;
@@ -176,7 +178,7 @@ static inline tern_status tern_meeting_wait_done(struct tern_meeting *m, uint32_
 /* The meeting with which all members must be done before the cell, and with page the page, of a meeting can be written
  * again. `used`: the last meeting that used the page. The meeting of the cell is rounded up to the next step: all of
  * them can be done with that meeting without this member. A page that was used before that needs nothing else; the
- * subtraction tells this also when the numbers have wrapped around since. */
+ * subtraction gives the right answer even if the numbers have wrapped around. */
 static inline uint32_t tern_meeting_awaited(uint32_t meeting, uint32_t used, bool page)
 {
     uint32_t cell = meeting - TERN_BOARD_CELLS;
@@ -225,11 +227,11 @@ static inline void tern_meeting_publish(struct tern_meeting *m)
     atomic_store_explicit(&cell->word, m->word, memory_order_release);
 }
 
-/* Meet all members: wait for all words, after this member's has been published. The last member to arrive wakes the
- * others. With a core for each rank, every member looks for sleepers after its wait, without a fence: the member whose
- * word was the last to become visible does not sleep itself, and either sees the announcement of a sleeper, or the
- * sleeper has seen its word (boot/bell.h). With fewer cores, only the member that has found all words at its first look
- * wakes others: otherwise each of n ranks would wake up n times. */
+/* Meet all members: wait for all words, after this member's word has been published. The last member to arrive wakes
+ * the others. With a core for each rank, every member looks for sleepers after its wait, without a fence: the member
+ * whose word was the last to become visible does not sleep itself, and either sees the announcement of a sleeper, or
+ * the sleeper has seen its word (boot/bell.h). With fewer cores, only the member that has found all words at its first
+ * look wakes others: otherwise each of n ranks would be woken n times. */
 static inline tern_status tern_meeting_all(struct tern_meeting *m)
 {
     struct tern_station *station = m->station;
@@ -255,11 +257,11 @@ static inline tern_status tern_meeting_all(struct tern_meeting *m)
             tern_boot_slot_wake(slot);
     }
     if (TERN_LIKELY(st == TERN_OK && m->odd < 0))
-        station->cleared = station->meeting - 1; /* whoever has come is done with the meetings before */
+        station->cleared = station->meeting - 1; /* a member that has arrived is done with all earlier meetings */
     return st;
 }
 
-/* This member is done with the current meeting. Members that wait to write their cells again are woken at every step.
+/* End the current meeting of this member. Members that wait to write their cells again are woken at every step.
  */
 static inline void tern_meeting_finish(struct tern_meeting *m, bool page)
 {
@@ -271,7 +273,7 @@ static inline void tern_meeting_finish(struct tern_meeting *m, bool page)
         tern_meeting_wake_all(m);
 }
 
-/* Return what the member says that wrote a cell. */
+/* Return the call that the writer of the cell describes. */
 struct tern_coll_says tern_meeting_says(const struct tern_board_cell *cell, uint64_t word);
 
 /* Report that a member has given up the meeting. Returns TERN_ERR_PEER if a member is gone, and otherwise

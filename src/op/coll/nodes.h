@@ -4,10 +4,10 @@
 #include "core/team.h"
 
 struct tern_coll_nodes {
-    int      nodes;   /* that have members, in the order of their first members */
+    int      nodes;   /* number of nodes that have members, in the order of their first members */
     int      mine;    /* the node of this rank, */
     int      local;   /* and its number among the members of the node */
-    bool     shared;  /* some node has several members */
+    bool     shared;  /* at least one node has several members */
     bool     ordered; /* the members of each node follow each other in the team */
     int32_t *first;   /* [nodes + 1] index in `member` of the first member of each node */
     int32_t *member;  /* [size] ranks in the team, node by node */

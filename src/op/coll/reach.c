@@ -62,8 +62,8 @@ bool tern_op_reach_try(struct tern_reach *reach, int member, const struct tern_r
     return part->path->instant && !tern_link_loads(part) && part->mapped == 0;
 }
 
-/* Whether all members of the team have parts of the region that this rank can load from and store to. Then the others
- * can do so with its own part: which links carry data is the same for all ranks of a node. */
+/* Return whether all members of the team have parts of the region that this rank can load from and store to. Then the
+ * others can do so with its own part, because all ranks of a node use the same links. */
 static bool is_common(const struct tern_station *station, const struct tern_region *region)
 {
     const struct tern_team *team = station->team;

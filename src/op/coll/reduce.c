@@ -1,8 +1,8 @@
 /* reduce.c: the algorithms of tern_reduce. */
 #include "op/coll/coll.h"
 
-/* The root receives the arrays of all ranks, and combines them one after the other. The number of arrays that it has
- * memory for is limited: it receives some at a time. */
+/* The root receives the arrays of all ranks, and combines them one after the other. The memory for arrays is limited,
+ * so the root receives only some of them at a time. */
 #define AHEAD 4
 
 static void linear(struct tern_coll *c, const struct tern_coll_args *args)
@@ -35,7 +35,7 @@ static void linear(struct tern_coll *c, const struct tern_coll_args *args)
 }
 
 /* A tree over positions; position 0 is the root if ranks may be combined in any order, and rank 0 otherwise. A rank
- * combines what it has with the results of the subtrees behind it. */
+ * combines its array with the results of the subtrees behind it. */
 static void binomial(struct tern_coll *c, const struct tern_coll_args *args)
 {
     int                  top = args->how.commutes ? c->root : 0, me = (c->rank - top + c->size) % c->size;
@@ -61,7 +61,7 @@ static void binomial(struct tern_coll *c, const struct tern_coll_args *args)
     } else if (me == 0) {
         tern_coll_send(c, c->root, mine, args->len);
     } else if (c->rank == c->root) {
-        tern_coll_wait(c); /* what was sent may be in dst */
+        tern_coll_wait(c); /* dst may contain the bytes that are sent */
         tern_coll_recv(c, top, args->dst, args->len);
     }
 }

@@ -1,7 +1,7 @@
 /* reduce_scatter.c: the algorithms of tern_reduce_scatter and tern_reduce_scatterv. */
 #include "op/coll/coll.h"
 
-/* Each rank gets its block from all ranks, and combines the blocks in the order of the ranks. */
+/* Each rank receives its block from all ranks, and combines these blocks in the order of the ranks. */
 static void pieces(struct tern_coll *c, const struct tern_coll_args *args)
 {
     size_t         len = tern_coll_len(&args->from, c->rank);

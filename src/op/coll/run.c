@@ -9,8 +9,8 @@
 #include "op/coll/tag.h"
 #include "op/tagged/tagged.h"
 
-/* Looks without progress after which every look searches for a call that does not match. A thread looks more often than
- * that before it sleeps, and looks again when a message wakes it. */
+/* Number of polls without progress after which every poll searches for a call that does not match. A thread polls more
+ * often than that before it sleeps, and polls again when a message wakes it. */
 #define LOOKS 2
 
 /* ---- messages ---- */
@@ -171,12 +171,12 @@ bool tern_op_coll_run(struct tern_coll *c, bool *over)
     }
     if (++c->looks > LOOKS)
         tern_op_coll_search(c);
-    return c->status < 0; /* the next look ends it */
+    return c->status < 0; /* the next poll ends the operation */
 }
 
 bool tern_op_coll_stop(struct tern_coll *c)
 {
-    bool over = !c->direct || c->next == 0 || tern_op_direct_with_revoke(c); /* next: nobody knows the arrays yet */
+    bool over = !c->direct || c->next == 0 || tern_op_direct_with_revoke(c); /* next == 0: no arrays are published */
 
     for (uint32_t i = c->oldest; i < c->next; i++) {
         struct tern_coll_step *step = &c->step[i];
@@ -184,13 +184,13 @@ bool tern_op_coll_stop(struct tern_coll *c)
         if (!step->request)
             continue;
         if (step->kind == TERN_COLL_SEND) {
-            tern_op_request_abandon(step->request); /* the receiver may have failed, too, and never receive it */
+            tern_op_request_abandon(step->request); /* the receiver may have failed, too */
             step->request = NULL;
         } else if (tern_op_request_state(step->request) == TERN_REQUEST_DONE || tern_op_request_cancel(step->request)) {
             tern_op_request_drop(step->request);
             step->request = NULL;
         } else {
-            over = false; /* its data is being fetched */
+            over = false; /* the receiver is fetching the data */
         }
     }
     return over;

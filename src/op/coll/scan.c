@@ -6,7 +6,7 @@ static bool excludes(const struct tern_coll *c)
     return c->call == TERN_COLL_EXSCAN;
 }
 
-/* Each rank combines the result of the lower ranks with its own array, and passes that on. */
+/* Each rank combines the result of the lower ranks with its own array, and sends the result to the next rank. */
 static void chain(struct tern_coll *c, const struct tern_coll_args *args)
 {
     unsigned char       *in = tern_coll_temp(c, args->len), *sum = tern_coll_temp(c, args->len);
@@ -28,8 +28,8 @@ static void chain(struct tern_coll *c, const struct tern_coll_args *args)
         tern_coll_copy(c, args->dst, in, args->len);
 }
 
-/* In round k, combine with what the rank 2^k positions below has of the ranks before it. `all` covers this rank and
- * those below it that are known, `below` the same without this rank. */
+/* In round k, combine with the result of the rank 2^k positions below. `all` covers this rank and the lower ranks that
+ * are known so far, `below` the same ranks without this one. */
 static void recursive_doubling(struct tern_coll *c, const struct tern_coll_args *args)
 {
     unsigned char *in = tern_coll_temp(c, args->len), *all = tern_coll_temp(c, args->len),

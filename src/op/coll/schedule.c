@@ -3,7 +3,7 @@
 
 #include "op/coll/coll.h"
 
-static unsigned char nothing[64]; /* where steps of a failed schedule point; they are never executed */
+static unsigned char nothing[64]; /* the steps of a failed schedule point here; they are never executed */
 
 static struct tern_coll_step *step_new(struct tern_coll *c, enum tern_coll_step_kind kind)
 {
@@ -26,8 +26,8 @@ static struct tern_coll_step *step_new(struct tern_coll *c, enum tern_coll_step_
 }
 
 /* The bytes of the next message of a transfer. A nonblocking operation sends nothing that waits for an answer of the
- * receiver: answers are delivered by threads of the program only, and not while it computes. All ranks use the same
- * form of a call, so that they agree on the messages. */
+ * receiver, because only threads of the program deliver answers, and they may be computing. All ranks use the same form
+ * of a call, so they agree on the messages. */
 #define PIECE 8192u
 
 static size_t piece_of(const struct tern_coll *c, size_t bytes)

@@ -1,7 +1,7 @@
 /* select.c: the choice of an algorithm by call, length and team, and the option TERN_COLL, which forces one.
  *
  * The rules of a call are in the order of their lengths; the first one that applies counts. All ranks of a team must
- * choose alike, so a rule depends on nothing but what is the same on all of them. docs/collectives.md says how the
+ * choose alike, so a rule depends only on values that are the same on all of them. docs/collectives.md says how the
  * limits were measured. */
 #include <stdio.h>
 #include <string.h>
@@ -114,7 +114,7 @@ static bool is_for(const struct tern_coll_algorithm *a, int size, const struct t
     }
 }
 
-/* Whether the algorithm computes what the arguments ask for. */
+/* Return whether the algorithm meets the requirements of the arguments. */
 static bool suits(const struct tern_coll_algorithm *a, int size, const struct tern_coll_nodes *nodes,
                   const struct tern_coll_args *args)
 {
@@ -137,7 +137,7 @@ static const struct tern_coll_algorithm *choose(int size, const struct tern_coll
             (a = find(args->call, rules[i].name)) && suits(a, size, nodes, args))
             return a;
     for (a = algorithms[args->call]; a->name && !suits(a, size, nodes, args); a++)
-        continue; /* the last resort: every reduction has an algorithm that folds */
+        continue; /* used if nothing else can be: every reduction has an algorithm that folds */
     return a;
 }
 

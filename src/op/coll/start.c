@@ -45,8 +45,8 @@ void tern_op_coll_write(struct tern_coll *c, const struct tern_coll_args *args)
     a->write(c, args);
 }
 
-/* Create the operation of a call. NULL, with a detail: no memory. Then the team is broken, and other members that make
- * the call learn of it: here if the call has a number, and otherwise by fail_others(). */
+/* Create the operation of a call. NULL, with a detail: no memory. Then the team is broken. Other members that make the
+ * call are told so here if the call has a number, and otherwise by fail_others(). */
 static struct tern_coll *create(struct tern_station *station, struct tern_ctx *ctx, const struct tern_coll_args *args)
 {
     struct tern_coll *c = tern_op_coll_new(station, ctx, args);
@@ -90,7 +90,8 @@ static void blocking_describe(void *arg, char *text, size_t size)
     snprintf(text, size, "%s waits: %s", c->op.call, one);
 }
 
-/* The caller no longer waits: the operation ends on its own. Returns false if it has ended meanwhile. */
+/* Leave the operation to itself, because the caller no longer waits. Returns false if the operation has ended in the
+ * meantime. */
 static bool give_up(struct tern_coll *c)
 {
     struct tern_station *station = c->station;
@@ -130,10 +131,10 @@ static tern_status run_blocking(struct tern_coll *c)
 
 /* ---- with options ---- */
 
-/* What waits for the counter, in its engine. */
+/* The object that waits for the counter, in the counter's engine. */
 struct starter {
     struct tern_op    op; /* must be first */
-    struct tern_coll *c;  /* NULL: started, or refused */
+    struct tern_coll *c;  /* NULL: the operation has started, or was refused */
 };
 
 static tern_status starter_start(struct tern_op *op)
@@ -145,7 +146,7 @@ static tern_status starter_start(struct tern_op *op)
     return TERN_OK;
 }
 
-/* If the operation has not started, its counter was freed, or waits no longer. The operation ends at its station. */
+/* If the operation has not started, its counter was freed, or it no longer waits. The operation ends at its station. */
 static void starter_release(struct tern_op *op)
 {
     struct starter *s = (struct starter *)op;
@@ -172,7 +173,7 @@ static tern_status park(struct tern_coll *c, const tern_opts *opts)
     }
     s->op.link.xfer = (struct tern_xfer){ .len = 0 };
     s->c = c;
-    return tern_op_engine_park(&s->op, &when, -1, NULL); /* which releases s if it fails */
+    return tern_op_engine_park(&s->op, &when, -1, NULL); /* releases s if it fails */
 }
 
 /* The operations that the context had started before a barrier are complete. */
@@ -203,7 +204,7 @@ static tern_status wait_quiet(struct tern_ctx *ctx, struct tern_coll *c)
     return st;
 }
 
-/* Let the context free the operation if the program never consumes its event. */
+/* Make the context responsible for freeing the operation if the program never consumes its event. */
 static void hold(struct tern_ctx *ctx, struct tern_coll *c)
 {
     if (ctx->shared)
@@ -217,7 +218,7 @@ static void hold(struct tern_ctx *ctx, struct tern_coll *c)
 static void begin(struct tern_station *station, bool is_long)
 {
     tern_op_coll_progress_briefly(station);
-    if (atomic_load_explicit(&station->busy, memory_order_relaxed) > 0) /* written by the thread that executes them */
+    if (atomic_load_explicit(&station->busy, memory_order_relaxed) > 0) /* another thread may write it */
         tern_op_coll_helper_wake(is_long);
 }
 
@@ -240,7 +241,7 @@ static tern_status start_with(struct tern_ctx *ctx, struct tern_coll *c, const t
         return TERN_OK;
     }
     c->parked = true;
-    c->gates = (uint8_t)(1 + completes + (opts->when != NULL)); /* the first one is that of this function */
+    c->gates = (uint8_t)(1 + completes + (opts->when != NULL)); /* the first gate is opened by this function */
     if (completes)
         st = wait_quiet(ctx, c);
     if (opts->when && st == TERN_OK)
@@ -274,7 +275,7 @@ static tern_status check_station(const struct tern_station *station, const char 
     return TERN_OK;
 }
 
-/* A blocking call has failed half way: let the other members know, as far as the call has not done so. */
+/* Tell the other members that a blocking call has failed half way, unless the call has told them. */
 static tern_status fail_others(struct tern_station *station, struct tern_ctx *ctx, unsigned call, tern_status st)
 {
     char text[512];
@@ -289,7 +290,7 @@ static tern_status fail_others(struct tern_station *station, struct tern_ctx *ct
     return tern_base_fail(st, "%s", text);
 }
 
-/* The ways of a blocking call. All members decide alike. */
+/* The methods of a blocking call. All members reach the same decision. */
 enum way { BY_MESSAGES, BY_BOARD, BY_TREE, BY_DIRECT_ACCESS };
 
 static inline enum way way_of(const struct tern_station *station, const struct tern_coll_args *args)

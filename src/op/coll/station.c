@@ -1,9 +1,9 @@
 /* station.c: the station of a team, which executes the collective operations of the team. See coll.h.
  *
- * Operations that are to start stand at the door, where any thread may put them. The thread that gets the lock of the
- * station takes them in, and executes what it can of all operations. A thread that does not get the lock leaves a mark,
- * and the holder of the lock makes another round. Operations that have ended are reported without the lock, because
- * that may update a counter, whose engine has a lock of its own.
+ * Any thread may put an operation at the door of the station. The thread that gets the lock of the station takes in the
+ * operations at the door, and executes as much as it can of all operations. A thread that does not get the lock leaves
+ * a mark, and the holder of the lock makes another round. Operations that have ended are reported without the lock,
+ * because that may update a counter, whose engine has a lock of its own.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -112,7 +112,7 @@ static void end(struct tern_coll *c)
         tern_core_op_drop(&c->op);
     if (counter)
         tern_op_counter_used(counter, status);
-    atomic_fetch_sub_explicit(&ctx->colls, 1, memory_order_release);               /* the last access to the context */
+    atomic_fetch_sub_explicit(&ctx->colls, 1, memory_order_release);               /* last access to the context */
     if (!blocks || atomic_load_explicit(&tern_bias.revoked, memory_order_relaxed)) /* a hint: there are more threads */
         tern_boot_wake(tern_core_job_slot(tern_job.boot.rank));
 }
@@ -130,7 +130,8 @@ static void admit(struct tern_station *station)
     pthread_mutex_unlock(&station->door);
 }
 
-/* Look for members that have died. All operations fail: members that wait for a dead one do not serve others. */
+/* Look for members that have died, and let all operations fail: members that wait for a dead one do not serve
+ * others. */
 static void check_losses(struct tern_station *station)
 {
     uint32_t losses = atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed);
@@ -149,7 +150,7 @@ static void check_losses(struct tern_station *station)
             c->op.call, lost, tern_core_team_world(station->team, lost));
 }
 
-/* An operation has failed half way: no later one can be completed. */
+/* Record that an operation has failed half way: no later operation can be completed. */
 static void note_failure(struct tern_station *station, const struct tern_coll *c)
 {
     if (!station->failed || (int32_t)(station->failed_first - c->number) > 0)
@@ -160,12 +161,13 @@ static void note_failure(struct tern_station *station, const struct tern_coll *c
         atomic_store_explicit(&station->lost, true, memory_order_relaxed);
 }
 
-/* Let an operation fail if an earlier one has: members that have given up that one do not take part in this one. */
+/* Let an operation fail if an earlier one has failed: the members that gave up the earlier one do not take part in this
+ * one. */
 static void check_earlier(const struct tern_station *station, struct tern_coll *c)
 {
     if (TERN_LIKELY(!station->failed) || (int32_t)(c->number - station->failed_first) <= 0)
         return;
-    if (atomic_load_explicit(&station->lost, memory_order_relaxed)) /* the lock orders it */
+    if (atomic_load_explicit(&station->lost, memory_order_relaxed)) /* the lock orders the access */
         tern_op_coll_fail(c, TERN_ERR_PEER,
                           "%s: a rank of the team is gone, as an earlier collective call has found; call "
                           "tern_team_survivors to go on with the others",
@@ -176,7 +178,7 @@ static void check_earlier(const struct tern_station *station, struct tern_coll *
                           c->op.call);
 }
 
-/* Take an operation that has ended from the list. */
+/* Remove an operation that has ended from the list. */
 static void leave(struct tern_station *station, struct tern_coll *c, struct tern_list *ended)
 {
     struct tern_coll_temp *last = c->temps;
@@ -186,11 +188,11 @@ static void leave(struct tern_station *station, struct tern_coll *c, struct tern
     c->ended = true;
     if (!c->blocks)
         atomic_fetch_sub_explicit(&station->busy, 1, memory_order_relaxed);
-    if (c->status < 0 && c->status != TERN_ERR_CANCELLED) { /* a cancelled one has not begun, on any rank */
+    if (c->status < 0 && c->status != TERN_ERR_CANCELLED) { /* a cancelled operation has not begun, on any rank */
         note_failure(station, c);
         while (last && last->next)
             last = last->next;
-        if (last) { /* peers may still read what was sent to them */
+        if (last) { /* peers may still read the messages of this rank */
             last->next = station->debris;
             station->debris = c->temps;
             c->temps = NULL;
@@ -198,7 +200,7 @@ static void leave(struct tern_station *station, struct tern_coll *c, struct tern
     }
 }
 
-/* Execute what can be executed. The caller holds the lock. */
+/* Execute as much as possible. The caller holds the lock. */
 static bool round_of(struct tern_station *station, struct tern_list *ended)
 {
     bool any = false;
@@ -245,7 +247,7 @@ void tern_op_coll_progress(struct tern_station *station)
     while (atomic_load(&station->again) && pthread_mutex_trylock(&station->lock) == 0) {
         atomic_store(&station->again, false);
         if (round_of(station, &ended))
-            tern_core_message_keep_awake(); /* new receives may find messages for which no bell rings any more */
+            tern_core_message_keep_awake(); /* no bell rings any more for messages that match new receives */
         pthread_mutex_unlock(&station->lock);
     }
     while ((node = tern_base_list_pop(&ended)))
@@ -263,12 +265,12 @@ void tern_op_coll_arrive(struct tern_coll *c)
         atomic_fetch_add_explicit(&station->busy, 1, memory_order_relaxed);
     pthread_mutex_lock(&station->door);
     c->parked = false;
-    if (c->direct) /* the helper thread is not to wait for the program, unless that polls from here on */
+    if (c->direct) /* the helper thread must not wait for the program, unless the program polls from here on */
         atomic_store_explicit(&station->activity.polled, false, memory_order_relaxed); /* a hint */
     tern_base_list_append(&station->arrived, &c->node);
     /* release: the count. Pairs with tern_core_ctx_attend(). */
     atomic_store_explicit(&ctx->attention, true, memory_order_release);
-    pthread_mutex_unlock(&station->door); /* the operation may end at once, and its context be freed, from here on */
+    pthread_mutex_unlock(&station->door); /* from here on the operation may end, and its context may be freed */
 }
 
 void tern_op_coll_open_gate(struct tern_coll *c, tern_status status, const char *text)
@@ -283,7 +285,7 @@ void tern_op_coll_open_gate(struct tern_coll *c, tern_status status, const char 
     pthread_mutex_unlock(&station->door);
     if (last) {
         tern_op_coll_arrive(c);
-        tern_op_coll_helper_wake(is_long); /* the station may be gone */
+        tern_op_coll_helper_wake(is_long); /* the station may be freed */
     }
 }
 

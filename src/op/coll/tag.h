@@ -1,17 +1,17 @@
 /* tag.h: the tags of the messages of collective operations. A tag contains the number of the call on the team, and as
- * much of what the rank says about its call (struct tern_coll_says) as there is space for, so that a rank that finds a
- * message of another call can name what differs. */
+ * much of the description of the call (struct tern_coll_says) as there is space for, so that a rank that finds a
+ * message of another call can name the difference. */
 #pragma once
 
 #include "op/coll/coll.h"
 
-#define TAG_NUMBER 0xfffffffull /* the bits of the number: more calls than that are never outstanding */
+#define TAG_NUMBER 0xfffffffull /* the bits of the number: at no time are more calls outstanding */
 
 /* The positions of call (5 bits), form (1), kind (10), root (6) and digest (12): 62 bits in all, as tags have. */
 enum { TAG_CALL = 28, TAG_FORM = 33, TAG_KIND = 34, TAG_ROOT = 44, TAG_DIGEST = 50 };
-#define TAG_ROOTS 62 /* roots from this one on are only part of the digest */
+#define TAG_ROOTS 62 /* roots from this one on appear only in the digest */
 
-/* Numbers in the place of a call: of messages that compare calls (check.h), and that tell of a failure. */
+/* Numbers in the place of a call: messages that compare calls (check.h), and messages that report a failure. */
 enum { TAG_COMPARES = 30, TAG_GIVES_UP = 31 };
 _Static_assert((int)TERN_COLL_COUNT <= (int)TAG_COMPARES, "calls fit into a tag");
 
@@ -35,7 +35,7 @@ static inline unsigned tag_call(uint64_t tag)
     return tag >> TAG_CALL & 0x1f;
 }
 
-/* Return what the tag says. The amount and, in large teams, the root are unknown. */
+/* Return the description that the tag contains. The amount and, in large teams, the root are unknown. */
 static inline struct tern_coll_says tag_read(uint64_t tag)
 {
     struct tern_coll_says says = { .call = (uint8_t)tag_call(tag),

@@ -9,7 +9,7 @@
 
 struct tree {
     struct tern_meeting m;
-    int                 parent, first, end; /* -1: none; the children */
+    int                 parent, first, end; /* the parent (-1: none), and the children from first to end - 1 */
     _Alignas(16) unsigned char sum[TERN_BOARD_SHORT];
 };
 
@@ -41,7 +41,7 @@ static void publish(struct tree *t, int first, int end)
         tern_link_ring(tern_meeting_slot(&t->m, i));
 }
 
-/* Combine the contributions of the subtree of this member, and pass the sum on to its parent. */
+/* Combine the contributions of the subtree of this member, and send the sum to its parent. */
 static tern_status pass_up(struct tree *t)
 {
     const struct tern_coll_args *args = t->m.args;
@@ -60,7 +60,7 @@ static tern_status pass_up(struct tree *t)
     return TERN_OK;
 }
 
-/* Take the result from the parent, and pass it on to the children. */
+/* Take the result from the parent, and forward it to the children. */
 static tern_status pass_down(struct tree *t)
 {
     const struct tern_coll_args *args = t->m.args;
@@ -92,11 +92,11 @@ tern_status tern_op_tree_call(struct tern_station *station, struct tern_ctx *ctx
         st = pass_down(&t);
         tern_meeting_finish(&t.m, false);
     }
-    if (TERN_LIKELY(st == TERN_OK)) { /* all members have come, and are done with the meetings before */
+    if (TERN_LIKELY(st == TERN_OK)) { /* all members have arrived, and are done with the meetings before */
         station->cleared = station->meeting - 2;
         return TERN_OK;
     }
     atomic_store_explicit(&station->broken, true, memory_order_relaxed);
-    tern_op_board_quit(station, station->meeting); /* whose word this member has not written */
+    tern_op_board_quit(station, station->meeting); /* the meeting in which this member has written no word */
     return st;
 }
