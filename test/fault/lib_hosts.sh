@@ -11,7 +11,8 @@ said() { lines err 1 && err_has "$1"; } # this line, and no other
 is_named() { [ "$(cat "/proc/$2/comm" 2> /dev/null)" = "$1" ]; }
 is_node() { grep -qsz -x -e --node "/proc/$1/cmdline"; }
 parent() { sed -n 's/^PPid:.//p' "/proc/$1/status" 2> /dev/null; }
-is_fork() { cmp -s "/proc/$1/cmdline" "/proc/$(parent "$1")/cmdline"; } # of ternrun, before it takes a name or a program
+same() { cmp -s "/proc/$2/$1" "/proc/$(parent "$2")/$1"; }
+is_fork() { same cmdline "$1" && same auxv "$1"; } # of ternrun, before it takes a name or a program; programs differ in auxv
 is_ternrun() { is_named ternrun "$1" && ! is_fork "$1"; }
 heads() { local p; for p in $(marked); do is_ternrun "$p" && ! is_node "$p" && echo "$p"; done; }
 nodes() { local p; for p in $(marked); do is_ternrun "$p" && is_node "$p" && echo "$p"; done; }
