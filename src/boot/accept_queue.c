@@ -1,4 +1,4 @@
-/* accept_queue.c: see accept_queue.h. */
+/* accept_queue.c: the queue of clients that are not identified yet, and their eviction. See accept_queue.h. */
 #include "boot/accept_queue.h"
 
 #include <errno.h>

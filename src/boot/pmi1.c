@@ -7,7 +7,7 @@
  *   - A reply is read up to its newline and no further.
  *   - Keys carry the prefix "tern", and 'init' may be sent twice (only Slurm objects).
  *   - 'finalize' makes the launcher close the connection, so only the last user may send it. The last user is known
- *     when the process ends, and 'finalize' is sent then. If an MPI library sent it earlier, nobody reads ours.
+ *     when the process ends, and 'finalize' is sent then. If an MPI library has sent it before, nobody reads ours.
  *   - If a connection ends without 'finalize', mpiexec kills the job, sometimes with status 0. So a rank that exits
  *     without tern_finalize also sends it if other ranks watch for its death: they end the job with a clear message.
  *   - While Tern waits for a reply, idle hooks of the program may call MPI (poll_deadline.h). MPI's progress does not
@@ -125,8 +125,8 @@ static tern_status read_line(char *line, size_t *len, struct tern_poll_deadline 
     }
 }
 
-/* Send a request and check that the reply is the command due with rc 0. If value is not NULL, the reply's field of the
- * given name is copied there. what names the awaited event in reports. */
+/* Send a request and check that the reply is the command `due`, with rc 0. If value is not NULL, the field of the reply
+ * with the given name is copied to value. what names the awaited event in reports. */
 static tern_status ask(const char *what, const char *due, const char *field, char *value, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 static tern_status ask(const char *what, const char *due, const char *field, char *value, const char *format, ...)
