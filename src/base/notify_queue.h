@@ -236,7 +236,7 @@ static inline const _Atomic uint32_t *tern_base_nq_watch_word(const struct tern_
     return &tern_base_nq_next(c, ahead)->low;
 }
 
-/* Look at the oldest message without removing it. Returns 1 and sets *head and *kind if there is a message, 0 if the
+/* Peek at the oldest message without removing it. Returns 1 and sets *head and *kind if there is a message, 0 if the
  * queue is empty, and -1 if the shared memory is corrupt. The producer can change the head at any time. */
 static inline int tern_base_nq_peek(const struct tern_nq_consumer *c, const unsigned char **head, unsigned *kind)
 {

@@ -302,7 +302,7 @@ static inline void tern_base_ring_consume(struct tern_ring_consumer *c, uint32_t
  * values. */
 int tern_base_ring_peek_data(struct tern_ring_consumer *c, struct tern_ring_item *out);
 
-/* Look at the oldest message without removing it. Returns 1 and fills *out if there is a message, 0 if the ring is
+/* Peek at the oldest message without removing it. Returns 1 and fills *out if there is a message, 0 if the ring is
  * empty, and -1 if the shared memory is corrupt. */
 static inline int tern_base_ring_peek(struct tern_ring_consumer *c, struct tern_ring_item *out)
 {

@@ -235,7 +235,7 @@ static tern_status connect_to_host(const struct tern_fd_pass_address *address, i
                        "says why; if the two cannot share memory, give them different names with TERN_NODE",
                        host, strerror(errno));
     else
-        tern_base_fail(TERN_ERR_BOOT, "rank %d is of another user; all ranks of a job belong to one", host);
+        tern_base_fail(TERN_ERR_BOOT, "rank %d belongs to another user; all ranks of a job must belong to one", host);
     close(fd);
     return TERN_ERR_BOOT;
 }

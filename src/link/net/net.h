@@ -251,7 +251,7 @@ struct net_link {
     const struct tern_boot     *boot;
     const struct tern_link_up  *up;
     int                         rank, ranks;
-    size_t                      inject; /* longest message that the network copies without a buffer of ours, in bytes */
+    size_t                      inject; /* longest message that the network copies without a buffer of Tern, in bytes */
     bool                        delivers; /* a completed write is visible at the target; otherwise a read flushes it */
     pthread_mutex_t             lock;
     _Atomic(struct net_peer *) *peer;  /* [ranks]; NULL: not used yet. Written under the lock */

@@ -79,7 +79,7 @@ struct tcp_body {
 };
 
 struct tcp_conn {
-    struct tern_list      node;  /* on the list of connections, or of those in a handshake, or of closed ones */
+    struct tern_list      node;  /* on the list of connections, of handshakes, or of closed connections */
     struct tern_list      dirty; /* on the list of connections with something to send */
     struct net_peer      *peer;  /* NULL: not known yet */
     int                   fd;
