@@ -43,7 +43,7 @@ static inline bool tern_channel_is_pair(unsigned channel)
 }
 
 #define TERN_LINK_HEAD 48
-#define TERN_LINK_DATA_MIN 1024 /* data bytes that a message to any peer may have: msg_max_data never returns less */
+#define TERN_LINK_DATA_MIN 1024 /* data bytes that a message to any peer may have: max_data never returns less */
 #define TERN_LINK_INLINE (TERN_LINK_HEAD - 3 * sizeof(uint64_t)) /* inline payload of a notification, at most */
 #define TERN_LINK_SHORT_ARGS ((TERN_LINK_HEAD - sizeof(uint64_t)) / sizeof(uint32_t))
 
