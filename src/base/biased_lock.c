@@ -6,7 +6,7 @@
 #include "base/membarrier.h"
 #include "base/sanitize.h"
 
-#define PATIENCE 16 /* yields after which a thread that waits goes before others */
+#define PATIENCE 16 /* number of yields after which a waiting thread takes precedence over others */
 
 struct tern_bias   tern_bias = { .revoked = true, .revoke_seen = true };
 _Thread_local bool tern_bias_owner;
@@ -31,7 +31,8 @@ void tern_base_bias_revoke(void)
     atomic_store_explicit(&tern_bias.revoke_seen, true, memory_order_release);
 }
 
-/* Try to acquire the lock. is_late: this thread has waited for long, and goes before threads that have not. */
+/* Try to acquire the lock. is_late: this thread has waited for long, and takes precedence over threads that have
+ * not. */
 static bool try_lock(struct tern_biased_lock *lock, bool is_late)
 {
     /* relaxed: the number is only advice. acquire: the data that the lock guards. Pairs with the release in
@@ -48,10 +49,10 @@ static __attribute__((noinline)) void wait_for_lock(struct tern_biased_lock *loc
     while (!try_lock(lock, yields >= PATIENCE)) {
         sched_yield(); /* the holder may need this core to run */
         if (yields < PATIENCE && ++yields == PATIENCE)
-            atomic_fetch_add_explicit(&lock->late, 1, memory_order_relaxed); /* as above */
+            atomic_fetch_add_explicit(&lock->late, 1, memory_order_relaxed); /* the number is only advice */
     }
     if (yields == PATIENCE)
-        atomic_fetch_sub_explicit(&lock->late, 1, memory_order_relaxed); /* as above */
+        atomic_fetch_sub_explicit(&lock->late, 1, memory_order_relaxed); /* the number is only advice */
 }
 
 void tern_base_biased_lock_slow(struct tern_biased_lock *lock)

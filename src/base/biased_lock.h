@@ -4,8 +4,9 @@
  * lock. That other thread revokes the bias permanently: it sets tern_bias.revoked and asks the kernel to run a full
  * barrier on every thread of the process (membarrier). After the barrier the owner is either inside the critical
  * section, and its plain store shows that, or it will see that the bias is revoked. From then on all threads acquire
- * the lock with atomic instructions. A thread that releases the lock and acquires it again at once would overtake one
- * that waits almost always, and keep it waiting for seconds. Therefore a thread that has waited for a while goes first.
+ * the lock with atomic instructions. A thread that releases the lock and acquires it again at once would almost always
+ * overtake a waiting thread, which could then wait for seconds. Therefore a thread that has waited for a while takes
+ * precedence over the others.
  */
 #pragma once
 
@@ -52,7 +53,7 @@ static inline bool tern_base_bias_enter(_Atomic bool *inside)
 struct tern_biased_lock {
     _Atomic bool     biased; /* held by the owner of the bias, through tern_base_bias_enter() */
     _Atomic bool     held;   /* held by a thread that acquired it with an atomic instruction */
-    _Atomic uint16_t late;   /* threads that have waited for long: the others let them pass */
+    _Atomic uint16_t late;   /* number of threads that have waited for long: the others let them pass */
 };
 
 /* Acquire the lock with an atomic instruction. The bias must be revoked. */

@@ -1,4 +1,4 @@
-/* blob.c: see blob.h. */
+/* blob.c: appending a blob to a list, and finding a blob in a list. See blob.h. */
 #include "base/blob.h"
 
 #include <string.h>

@@ -23,7 +23,7 @@ static const struct setting settings[] = {
 };
 
 #define SETTINGS (sizeof(settings) / sizeof(settings[0]))
-#define KILL SETTINGS /* the bit of kill=RANK@K, whose value is not a plain number */
+#define KILL SETTINGS /* the bit of the setting kill, whose value is not a plain number */
 #define LONGEST 64    /* maximum length of one setting in bytes */
 
 static int64_t *field_of(struct tern_chaos *chaos, const struct setting *setting)
@@ -31,7 +31,7 @@ static int64_t *field_of(struct tern_chaos *chaos, const struct setting *setting
     return (int64_t *)(void *)((char *)chaos + setting->field);
 }
 
-/* kill=RANK@K */
+/* Parse the value of the setting kill, RANK@K, and modify its text. */
 static tern_status take_kill(char *value, struct tern_chaos *out)
 {
     char *at = strchr(value, '@');
@@ -105,7 +105,7 @@ tern_status tern_base_chaos_parse(const char *text, struct tern_chaos *out)
     }
     if (st < 0)
         return st;
-    chaos.seeded = seen & 1u; /* bit 0: the first of the settings */
+    chaos.seeded = seen & 1u; /* bit 0 belongs to the first setting, seed */
     *out = chaos;
     return TERN_OK;
 }

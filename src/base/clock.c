@@ -1,5 +1,5 @@
-/* clock.c: the monotonic clock, read through the vDSO: no system call. It is the same for all processes of a node, so
- * that deadlines and ages can be compared between ranks.
+/* clock.c: the monotonic clock, which is read through the vDSO without a system call. The clock is the same for all
+ * processes of a node, so that deadlines and ages can be compared between ranks.
  */
 #include "base/clock.h"
 
@@ -20,7 +20,7 @@ tern_deadline tern_base_deadline_in(double seconds)
 {
     tern_deadline deadline;
 
-    if (!(seconds > 0)) /* so that not-a-number comes here too */
+    if (!(seconds > 0)) /* also true for not-a-number */
         return TERN_NOW;
     if (seconds > YEARS_290)
         return TERN_FOREVER;

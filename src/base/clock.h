@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <tern/job.h>
 
+/* Return the time of the monotonic clock. */
 int64_t tern_base_now(void);
 
 /* Return the time `seconds` from now as a deadline; see tern_deadline_in. */

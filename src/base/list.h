@@ -21,7 +21,7 @@ struct tern_list {
 /* The item that embeds the node as its member. */
 #define TERN_LIST_ITEM(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
-/* The same, or NULL if the node is the head of the list. */
+/* The item that embeds the node as its member, or NULL if the node is the head of the list. */
 #define TERN_LIST_ITEM_OR_END(node, list, type, member) ((node) == (list) ? NULL : TERN_LIST_ITEM(node, type, member))
 
 /* Iterate over the items of a list, from first to last. The body may remove the current item, but no other one. */

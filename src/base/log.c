@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINE_BYTES 1023 /* without the newline */
+#define LINE_BYTES 1023 /* maximum length of a line, without the newline */
 
 static _Atomic int shown_level = TERN_LOG_NOTE;
 static _Atomic int shown_rank = -1;

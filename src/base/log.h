@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-/* INFO: what was chosen at startup and why, and each fallback. DEBUG: also each connection, region, thread and
- * registration. */
+/* INFO lines report the choices at startup with their reasons, and each fallback. DEBUG lines report each connection,
+ * region, thread and registration as well. */
 enum tern_log_level { TERN_LOG_ERROR, TERN_LOG_WARN, TERN_LOG_NOTE, TERN_LOG_INFO, TERN_LOG_DEBUG };
 
 /* Print only lines of this level and below from now on. The initial level is NOTE. */

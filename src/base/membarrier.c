@@ -1,4 +1,4 @@
-/* membarrier.c: see membarrier.h. */
+/* membarrier.c: the system call membarrier. See membarrier.h. */
 #include "base/membarrier.h"
 
 #include <sys/syscall.h>

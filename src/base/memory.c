@@ -76,7 +76,8 @@ static void consider_path(const char *root, const struct group_files *files, cha
     }
 }
 
-/* The lines of /proc/self/cgroup are "number:controllers:path"; version 2 has number 0 and no controllers. */
+/* Apply the limits of the group in one line of /proc/self/cgroup, which is "number:controllers:path". Version 2 has
+ * number 0 and no controllers. */
 static void consider_line(const char *root, char *line, struct tern_memory_limits *limits)
 {
     char *controllers = strchr(line, ':');

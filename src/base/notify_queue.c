@@ -213,10 +213,10 @@ bool tern_base_nq_flush(struct tern_nq_producer *p, bool help)
         atomic_store_explicit(&shared->claimed, p->last_inline, memory_order_relaxed); /* ordered by the barrier */
         tern_base_membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED); /* now the consumer is sure to see the claim */
     }
-    done = atomic_load_explicit(&shared->done, memory_order_acquire); /* as above */
+    done = atomic_load_explicit(&shared->done, memory_order_acquire); /* as the first load of done */
     if (atomic_load_explicit(&shared->begun, memory_order_relaxed) > done) {
         tern_base_wake_request(
-            &shared->producer_waits); /* the consumer is copying, or about to decide; it will wake us */
+            &shared->producer_waits); /* the consumer is copying, or about to decide; it will wake this rank */
         return false;
     }
     if (done < p->last_inline)

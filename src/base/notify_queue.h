@@ -80,7 +80,7 @@ struct tern_nq {
     _Atomic uint64_t begun;          /* last message whose payload the consumer started to copy. Writer: the consumer */
     _Atomic uint32_t producer_waits; /* 1: the producer waits (base/wake_request.h). Writers: both */
     _Alignas(TERN_NQ_LINE) _Atomic uint64_t claimed;     /* the producer copies the payloads up to this message */
-    _Atomic uint64_t    copied;                          /* and has copied them up to this one */
+    _Atomic uint64_t    copied;                          /* the producer has copied the payloads up to this message */
     _Atomic uint64_t    overflow_offset, overflow_bytes; /* location of the overflow cells, for the code that maps them.
                                                             Writer of claimed to overflow_bytes: the producer */
     struct tern_nq_cell primary[]; /* Writer: the producer. Both sides write the stamps of overflow cells */
@@ -108,7 +108,8 @@ struct tern_nq_producer {
     uint64_t number;      /* number of the last message */
     uint64_t last_inline; /* number of the last message with an inline payload */
     uint64_t done;        /* tern_nq.done as last read */
-    /* Allocate the overflow cells and call tern_base_nq_add_overflow(). Returns false if there are to be none. */
+    /* Allocate the overflow cells and call tern_base_nq_add_overflow(). Returns false if there are no overflow
+     * cells. */
     bool (*grow)(struct tern_nq_producer *p);
 };
 
@@ -137,7 +138,8 @@ void tern_base_nq_producer_init(struct tern_nq_producer *p, void *memory, uint32
                                 struct tern_nq_payload *load);
 void tern_base_nq_consumer_init(struct tern_nq_consumer *c, void *memory, uint32_t primary);
 
-/* Add the overflow cells on one side. Their number must be a power of two; memory and load are as above. */
+/* Add the overflow cells on one side. Their number must be a power of two; memory and load are as for the functions
+ * above. */
 void tern_base_nq_add_overflow(struct tern_nq_producer *p, void *memory, uint32_t overflow,
                                struct tern_nq_payload *load);
 void tern_base_nq_map_overflow(struct tern_nq_consumer *c, void *memory, uint32_t overflow);
@@ -223,8 +225,8 @@ static inline struct tern_nq_cell *tern_base_nq_next(const struct tern_nq_consum
     return &c->row[c->at].cell[(c->row[c->at].next + ahead) & c->row[c->at].mask];
 }
 
-/* Return the address of the word that the message in that cell will change, and set *idle to its value until then. The
- * function does not access the cell's line. */
+/* Return the address of the word that changes when a message arrives in the cell that tern_base_nq_next() returns, and
+ * set *idle to the value of the word until then. The function does not access the cell's line. */
 static inline const _Atomic uint32_t *tern_base_nq_watch_word(const struct tern_nq_consumer *c, unsigned ahead,
                                                               uint32_t *idle)
 {
@@ -234,12 +236,13 @@ static inline const _Atomic uint32_t *tern_base_nq_watch_word(const struct tern_
     return &tern_base_nq_next(c, ahead)->low;
 }
 
-/* Look at the oldest message without removing it. Returns 1 and sets *head and *kind if there is a message, 0 if the
+/* Peek at the oldest message without removing it. Returns 1 and sets *head and *kind if there is a message, 0 if the
  * queue is empty, and -1 if the shared memory is corrupt. The producer can change the head at any time. */
 static inline int tern_base_nq_peek(const struct tern_nq_consumer *c, const unsigned char **head, unsigned *kind)
 {
     const struct tern_nq_cell *cell = tern_base_nq_next(c, 0);
-    /* acquire: the message after its stamp. Pairs with the releases in tern_base_nq_publish() and _push_word(). */
+    /* acquire: the message after its stamp. Pairs with the releases in tern_base_nq_publish() and
+     * tern_base_nq_push_word(). */
     uint64_t                   stamp = atomic_load_explicit(&cell->stamp, memory_order_acquire);
     uint64_t want = tern_base_nq_stamp(c->row[c->at].next, 0), is = tern_base_nq_stamp_position(stamp);
 
@@ -273,9 +276,10 @@ static inline void tern_base_nq_consume(struct tern_nq_consumer *c, unsigned kin
 
 enum tern_nq_claim_state { TERN_NQ_NO_PAYLOAD, TERN_NQ_COPY, TERN_NQ_COPIED, TERN_NQ_BUSY };
 
-/* Decide who copies the inline payload of the message that peek returned, before the message is consumed. Returns
- * NO_PAYLOAD: the message has none. COPY: the caller must copy the payload and then consume the message. COPIED: the
- * producer has copied it. BUSY: the producer is copying it; the caller must leave the message in the queue. */
+/* Decide which side copies the inline payload of the message that peek returned, before the message is consumed.
+ * Returns NO_PAYLOAD: the message has none. COPY: the caller must copy the payload and then consume the message.
+ * COPIED: the producer has copied the payload. BUSY: the producer is copying the payload; the caller must leave the
+ * message in the queue. */
 static inline enum tern_nq_claim_state tern_base_nq_claim_payload(struct tern_nq_consumer *c, unsigned kind)
 {
     if ((kind & TERN_NQ_INLINE) == 0)

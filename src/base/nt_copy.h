@@ -1,8 +1,8 @@
 /* nt_copy.h: a copy with non-temporal stores, which bypass the caches.
  *
  * A full line that is written with non-temporal stores is not read from memory first and evicts nothing from the
- * caches. This pays off for data that is too large to be still cached when it is used. For other data it is slower than
- * memcpy().
+ * caches. This pays off for data that is too large to be still cached when it is used. For other data this copy is
+ * slower than memcpy().
  */
 #pragma once
 

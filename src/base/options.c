@@ -1,9 +1,9 @@
 /* options.c: the options, read from the environment.
  *
- * Everything here is made from options.def: the rows, where each value goes, the defaults and the check of misspelt
- * names. A value is either taken whole or refused whole; no locale changes how numbers are read. Texts are copies that
- * live as long as the process, so that a program may change its environment at any time. Loading is for one thread,
- * and may be done again.
+ * The table of options, their fields, their defaults and the check for misspelt names are generated from options.def. A
+ * value is accepted or rejected as a whole, and the locale does not affect how numbers are read. Texts are copied, and
+ * the copies live as long as the process, so that a program may change its environment at any time. One thread at a
+ * time may load the options; they may be loaded more than once.
  */
 #include "base/options.h"
 
@@ -38,13 +38,13 @@ static struct option_row rows[] = {
 
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-/* Texts that are kept until the process ends, each once. */
+/* A text that is kept until the process ends. Each text is kept once. */
 struct kept {
     struct kept *next;
     char         text[];
 };
 
-static struct kept *kept_values, *kept_names; /* values in use; unknown names that were warned about */
+static struct kept *kept_values, *kept_names; /* values in use, and unknown names that have caused a warning */
 
 static const char *kept_find(const struct kept *list, const char *text)
 {
@@ -54,7 +54,7 @@ static const char *kept_find(const struct kept *list, const char *text)
     return NULL;
 }
 
-/* The kept copy of text; NULL when there is no memory. */
+/* Return the kept copy of text, which is created if necessary; NULL: there is no memory. */
 static const char *kept_add(struct kept **list, const char *text)
 {
     const char  *old = kept_find(*list, text);
@@ -131,7 +131,8 @@ static bool set_number(const struct option_row *row, const char *text)
     return true;
 }
 
-/* Set the field of a row from text, which lives as long as the process. */
+/* Set the field of a row from text, which lives as long as the process. Returns false if the option cannot have this
+ * value. */
 static bool set_field(const struct option_row *row, const char *text)
 {
     switch (row->type) {
@@ -141,7 +142,7 @@ static bool set_field(const struct option_row *row, const char *text)
     }
 }
 
-/* What a value may be, for the person who wrote another. */
+/* Write which values the option accepts, for an error text. */
 static void describe(const struct option_row *row, char *text, size_t size)
 {
     const char *range = row->info.range, *high;
@@ -168,7 +169,7 @@ static tern_status refuse(const struct option_row *row, const char *value)
                           row->info.name, value, allowed, row->info.fallback);
 }
 
-/* The value of a variable in environment; NULL when it is not there. */
+/* Return the value of a variable in environment; NULL: the variable is not set. */
 static const char *lookup(char *const *environment, const char *name)
 {
     size_t len = strlen(name);
@@ -179,7 +180,7 @@ static const char *lookup(char *const *environment, const char *name)
     return NULL;
 }
 
-/* Set a row to its default, then to what the environment says. */
+/* Set a row to its default and then, if the variable is set, to the value in the environment. */
 static tern_status load_row(struct option_row *row, char *const *environment)
 {
     const char *value = lookup(environment, row->info.name);
@@ -201,10 +202,10 @@ static tern_status load_row(struct option_row *row, char *const *environment)
     return TERN_OK;
 }
 
-/* ---- names that are no option ---- */
+/* ---- unknown names ---- */
 
-/* The name of the option nearest to name, which starts with PREFIX; NULL when none is near. TERN_BOOT is ours alone
- * and never offered. */
+/* Return the name of the option whose spelling is closest to name, which starts with PREFIX; NULL: no option is
+ * similar. TERN_BOOT, which only ternrun sets, is never suggested. */
 static const char *nearest(const char *name)
 {
     const char *best = NULL;
@@ -222,8 +223,8 @@ static const char *nearest(const char *name)
     return best;
 }
 
-/* Variables that ternrun sets for the ranks, for programs and scripts that do not use Tern, and the options of front
- * ends, which they read by themselves. */
+/* Variables that cause no warning: those that ternrun sets for programs and scripts that do not use Tern, and the
+ * options of front ends, which read these options themselves. */
 static const char *const told[] = { "TERN_RANK", "TERN_SIZE", "TERN_LOCAL_RANK", "TERN_LOCAL_SIZE",
                                     "TERN_ARMCI_DOMAIN" };
 
@@ -246,7 +247,7 @@ static void warn_unknown(const char *entry)
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(entry, "="), entry);
     if (is_known(name) || kept_find(kept_names, name) != NULL)
         return;
-    kept_add(&kept_names, name); /* without memory it is warned about again: no harm */
+    kept_add(&kept_names, name); /* without memory, the warning may be repeated, which does no harm */
     near = nearest(name);
     if (near != NULL)
         tern_base_log(TERN_LOG_WARN, "%s is no option of Tern and is ignored; did you mean %s?", name, near);
@@ -269,7 +270,7 @@ tern_status tern_base_options_load(char *const *environment)
         }
     }
     tern_base_log_set_level((enum tern_log_level)tern_opt.log);
-    if (*tern_opt.boot == '\0' && environment != NULL) /* else ternrun has warned for the whole job */
+    if (*tern_opt.boot == '\0' && environment != NULL) /* otherwise ternrun has printed the warnings */
         for (; *environment != NULL; environment++)
             if (strncmp(*environment, PREFIX, PREFIX_LEN) == 0)
                 warn_unknown(*environment);

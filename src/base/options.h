@@ -37,9 +37,10 @@ struct tern_option_info {
     const char *source; /* "default" or "environment" */
 };
 
-/* Fill tern_opt from the environment and set the log level. Returns TERN_OK, or TERN_ERR_ARG if a value is invalid; the
- * detail names the value and the allowed values, and tern_opt has the default of that option. An unknown TERN_ variable
- * causes one warning, which suggests the closest option name. */
+/* Fill tern_opt from the environment and set the log level. Returns TERN_OK. TERN_ERR_ARG: a value is invalid; the
+ * detail names the value and the allowed values, and tern_opt has the default of that option. TERN_ERR_NOMEM. Unless
+ * ternrun has started the process, each unknown TERN_ variable causes one warning, which suggests the closest option
+ * name. */
 tern_status tern_base_options_load(char *const *environment);
 
 /* Return the number of options, and option i as of the last load. */

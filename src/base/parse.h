@@ -1,5 +1,5 @@
-/* parse.h: parsing of numbers. Each function must be able to use all of text; otherwise it returns false and leaves
- * *out unchanged. */
+/* parse.h: parsing of numbers. Each function returns false, and leaves *out unchanged, unless the whole text is a
+ * number. */
 #pragma once
 
 #include <stdbool.h>

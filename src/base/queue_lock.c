@@ -6,7 +6,7 @@
  *
  * Only the holder empties slots and advances the head. A waiter that finds the lock free, or handed over to a rank that
  * has died, makes itself the holder for a moment and hands the lock over, perhaps to itself. The flag
- * TERN_QLOCK_HAS_WAITERS tells a releasing holder to look at the queue. A waiter sets the flag after it has written its
+ * TERN_QLOCK_HAS_WAITERS tells a releasing holder to check the queue. A waiter sets the flag after it has written its
  * id into the queue. A holder that finds the queue empty frees the word and then checks the queue once more. So either
  * the holder sees the id, or the waiter sees the free word.
  * */
@@ -16,7 +16,8 @@
 #define ABANDONED (1ull << 42) /* in a slot, instead of an id */
 #define LAP_AT 48
 
-/* The value of a ticket's slot before a waiter has written its id. A finished slot has that of the next lap. */
+/* Return the value of a ticket's slot before a waiter has written its id. A finished slot has the value of the next
+ * lap. */
 static uint64_t lap_of(const struct tern_qlock_env *env, uint32_t ticket)
 {
     return (uint64_t)(uint16_t)(ticket >> env->log_queue) << LAP_AT;
@@ -35,7 +36,7 @@ static bool swap(_Atomic uint64_t *what, uint64_t from, uint64_t to)
     return atomic_compare_exchange_strong(what, &from, to);
 }
 
-/* A bound on loops: more steps than an undamaged queue needs. */
+/* Return a bound for loops: more steps than an undamaged queue needs. */
 static unsigned max_steps(const struct tern_qlock_env *env)
 {
     return 64 + (4u << env->log_queue);
@@ -144,7 +145,7 @@ static bool enqueue(struct tern_qlock *lock, const struct tern_qlock_env *env, u
     return false;
 }
 
-/* Make sure that the holder will look at the queue. If the lock is free, become the holder and hand it over. */
+/* Make sure that the holder will check the queue. If the lock is free, become the holder and hand it over. */
 static void announce_waiter(struct tern_qlock *lock, const struct tern_qlock_env *env, uint64_t id)
 {
     for (;;) {

@@ -7,7 +7,7 @@
  *
  * No function here blocks: each returns the state of the lock, and the caller decides how to wait. Any participant may
  * die at any moment. A participant that dies while it waits, or after it was chosen but before it accepted the lock, is
- * skipped. If the holder dies, the waiters are told so. The functions do not depend on the calling process: a server
+ * skipped. If the holder dies, the waiters get OWNER_DEAD. The functions do not depend on the calling process: a server
  * may call them on behalf of a participant that cannot access the memory.
  *
  * All fields have fixed widths. Corrupt values in the shared memory cannot cause accesses outside the lock's own
@@ -52,7 +52,7 @@ struct tern_qlock_env {
     void (*wake)(unsigned rank);    /* wakes the rank, because one of its contexts was chosen and must poll */
 };
 
-/* Bytes of a lock with 1 << log slots. */
+/* Return the size of a lock with 1 << log slots, in bytes. */
 static inline size_t tern_base_qlock_bytes(unsigned log)
 {
     return sizeof(struct tern_qlock) + (((sizeof(uint64_t) << log) + 63) & ~(size_t)63);
@@ -78,7 +78,8 @@ static inline bool tern_base_qlock_try_acquire(struct tern_qlock *lock, uint64_t
     return atomic_compare_exchange_strong_explicit(&lock->word, &free, id, memory_order_acquire, memory_order_relaxed);
 }
 
-/* Release the lock if there are no waiters. Returns false if there are, or if the participant id does not hold it. */
+/* Release the lock if there are no waiters. Returns false if there are waiters, or if the participant id does not hold
+ * the lock. */
 static inline bool tern_base_qlock_try_release(struct tern_qlock *lock, uint64_t id)
 {
     /* release: the data that the holder wrote. Pairs with the acquire in tern_base_qlock_try_acquire(). */

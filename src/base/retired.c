@@ -1,4 +1,4 @@
-/* retired.c: see retired.h. */
+/* retired.c: the queue of freed objects. See retired.h. */
 #include "base/retired.h"
 
 void tern_base_retire(struct tern_retired *retired, struct tern_list *node)

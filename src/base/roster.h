@@ -19,7 +19,7 @@ struct tern_roster {
     struct tern_roster_node *_Atomic newest; /* NULL: none */
 };
 
-/* Add an object by its node. The node must stay unchanged from here on. Any thread, without a lock. */
+/* Add an object by its node. The node must stay unchanged from here on. Any thread may call this without a lock. */
 static inline void tern_base_roster_add(struct tern_roster *roster, struct tern_roster_node *node)
 {
     node->next = atomic_load_explicit(&roster->newest, memory_order_relaxed); /* checked by the exchange */

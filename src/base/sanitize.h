@@ -43,8 +43,8 @@ static inline void tern_base_order_after(void *address)
 #endif
 }
 
-/* The same annotations for ordering through other ranks: after a barrier, a message or a notification over any link, a
- * peer may start an operation that a thread of another link then executes in this process. */
+/* Annotations for ordering through other ranks: after a barrier, a message or a notification over any link, a peer may
+ * start an operation that a thread of another link then executes in this process. */
 extern char tern_base_peers;
 
 static inline void tern_base_order_before_peers(void)

@@ -1,4 +1,4 @@
-/* spelling.c: the distance between two words. It is computed row by row, with one row in memory. */
+/* spelling.c: the edit distance between two words, which is computed row by row with only one row in memory. */
 #include "base/spelling.h"
 
 #include <ctype.h>
@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#define WORD_MAX_LEN 63 /* a longer word is like none of ours */
-#define SUGGEST_MAX 4   /* edits; beyond that a suggestion is a guess */
+#define WORD_MAX_LEN 63 /* a longer word resembles no known word */
+#define SUGGEST_MAX 4   /* maximum number of edits; with more, a suggestion would be a guess */
 
 static size_t distance(const char *a, const char *b)
 {

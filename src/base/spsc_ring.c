@@ -8,12 +8,13 @@
 #define MOST_BYTES (1ull << 30)
 #define HEAD_LINES (sizeof(struct tern_ring) / TERN_RING_LINE)
 #define FEWEST_CELLS 4u
-#define MOST_CELLS 64u        /* of a ring with data: so many cells stay in the L1 caches of both sides */
-#define MOST_CELLS_LONG 1024u /* of a long ring */
-#define STEP 37u              /* cells; more than half a page, so that the hardware prefetcher detects no stream */
+#define MOST_CELLS 64u        /* maximum for a ring with data: this many cells stay in the L1 caches of both sides */
+#define MOST_CELLS_LONG 1024u /* maximum for a long ring */
+#define STEP 37u              /* in cells; more than half a page, so that the hardware prefetcher detects no stream */
 
-/* Divide the memory: at least FEWEST_CELLS cells, and more while they occupy at most one of share lines and do not
- * exceed most; the other lines are data. least is the number of lines that a ring needs. */
+/* Divide the memory of a ring. There are at least FEWEST_CELLS cells; their number is doubled while the cells occupy at
+ * most 1/share of the lines and do not exceed most. The other lines are data. least is the number of lines that a ring
+ * needs. */
 static struct tern_ring_shape divide(size_t bytes, uint32_t least, uint32_t share, uint32_t most)
 {
     struct tern_ring_shape shape = { .step = 1 };

@@ -302,14 +302,14 @@ static inline void tern_base_ring_consume(struct tern_ring_consumer *c, uint32_t
  * values. */
 int tern_base_ring_peek_data(struct tern_ring_consumer *c, struct tern_ring_item *out);
 
-/* Look at the oldest message without removing it. Returns 1 and fills *out if there is a message, 0 if the ring is
+/* Peek at the oldest message without removing it. Returns 1 and fills *out if there is a message, 0 if the ring is
  * empty, and -1 if the shared memory is corrupt. */
 static inline int tern_base_ring_peek(struct tern_ring_consumer *c, struct tern_ring_item *out)
 {
     const struct tern_ring_cell *cell = tern_base_ring_cell(c->ring, c->next, c->shape);
     uint32_t                     lap = tern_base_ring_lap(c->next, c->shape);
-    /* acquire: the message after its mark. Pairs with the releases in tern_base_ring_publish(), tern_base_ring_push()
-     * and tern_base_ring_push_short(). */
+    /* acquire: the message after its mark. Pairs with the releases in tern_base_ring_publish(), tern_base_ring_push(),
+     * tern_base_ring_push_short() and tern_base_ring_push_written(). */
     uint32_t                     mark = atomic_load_explicit(&cell->mark, memory_order_acquire);
 
     if (mark != lap)

@@ -1,4 +1,4 @@
-/* thread.c: see thread.h. */
+/* thread.c: starting and joining the library's own threads. See thread.h. */
 #include "base/thread.h"
 
 #include <signal.h>

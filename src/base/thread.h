@@ -13,5 +13,5 @@ tern_status tern_base_thread_start(pthread_t *thread, const char *name, void *(*
 /* Return the number of the library's threads that are running. */
 int tern_base_threads(void);
 
-/* Wait until the thread has returned. */
+/* Wait until the thread, which was started with this name, has returned. */
 void tern_base_thread_join(pthread_t thread, const char *name);

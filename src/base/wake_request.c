@@ -1,4 +1,4 @@
-/* wake_request.c: see wake_request.h. */
+/* wake_request.c: the counts of wake requests of this process. See wake_request.h. */
 #include "base/wake_request.h"
 
 struct tern_wake_requests tern_base_wake_requests;

@@ -28,7 +28,7 @@ struct tern_work_split {
     _Alignas(
         64) _Atomic uint32_t completed; /* number of chunks that the helper has completed. Writer: the helper; and the
                                               owner, before it opens the first run */
-    _Atomic int32_t status;             /* the first error among them; 0: none. Writers: as for completed */
+    _Atomic int32_t status;             /* the first error of these chunks; 0: none. Writers: as for completed */
 };
 _Static_assert(sizeof(struct tern_work_split) == 128,
                "two cache lines: one that both write, one that the helper writes");

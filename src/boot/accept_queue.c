@@ -1,4 +1,4 @@
-/* accept_queue.c: see accept_queue.h. */
+/* accept_queue.c: the queue of clients that are not identified yet, and their eviction. See accept_queue.h. */
 #include "boot/accept_queue.h"
 
 #include <errno.h>
@@ -77,7 +77,7 @@ static tern_status accept_connections(struct tern_accept_queue *queue)
         else if (queue->count > 0)
             make_room(queue, NULL, queue->count);
         else
-            return tern_base_fail(TERN_ERR_SYSTEM, "cannot take the connections of the %d %s: %s; see 'ulimit -n'",
+            return tern_base_fail(TERN_ERR_SYSTEM, "cannot accept connections of the %d %s: %s; see 'ulimit -n'",
                                   queue->expected, queue->peers, strerror(errno));
     }
     return TERN_OK;
@@ -93,7 +93,7 @@ tern_status tern_boot_accept_all(struct tern_accept_queue *queue, int listen_fd)
     if (queue->fds == NULL || queue->client == NULL) {
         free(queue->fds);
         free(queue->client);
-        return tern_base_fail(TERN_ERR_NOMEM, "no memory to meet the %d %s", queue->expected, queue->peers);
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory to wait for the %d %s", queue->expected, queue->peers);
     }
     queue->fds[0] = (struct pollfd){ .fd = listen_fd, .events = POLLIN };
     tern_boot_poll_begin(&patience, queue->what);

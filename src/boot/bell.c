@@ -33,9 +33,9 @@ void tern_boot_bell_wait(_Atomic uint32_t *bell, uint32_t seen, int64_t ns)
 
 void tern_boot_memory_wake(struct tern_slot *slot)
 {
-    /* relaxed: the increment of the bell publishes the caller's writes. Of several writers one wakes the rank. The rank
-     * sees the data of the others in its next poll, or in the poll after its next announcement, before which it runs a
-     * membarrier. */
+    /* relaxed: the increment of the bell publishes the caller's writes. If there are several writers, one of them wakes
+     * the rank. The rank sees the data of the others in its next poll, or in the poll after its next announcement,
+     * before which it runs a membarrier. */
     if (atomic_exchange_explicit(&slot->memory_waits, 0, memory_order_relaxed) != 0)
         tern_boot_bell_wake(&slot->bell);
 }

@@ -44,7 +44,7 @@ static inline bool tern_boot_may_sleep(const struct tern_slot *slot)
             atomic_load_explicit(&slot->memory_waits, memory_order_relaxed)) != 0;
 }
 
-/* Wake the threads of a rank that sleep on its bell, of which there may be some. */
+/* Wake the threads of a rank that sleep on its bell. The caller has found that there may be such threads. */
 void tern_boot_slot_wake(struct tern_slot *slot);
 
 /* Wake the threads of a rank that sleep on its bell, without a fence. The calling process must be registered, and the
@@ -56,7 +56,8 @@ static inline void tern_boot_wake_lightly(struct tern_slot *slot)
         tern_boot_slot_wake(slot);
 }
 
-/* Wake the threads of a rank that wait for a change of the rank's memory. slot->memory_waits was not 0. */
+/* Wake the threads of a rank that wait for a change of the rank's memory. The caller has found that slot->memory_waits
+ * is not 0. */
 void tern_boot_memory_wake(struct tern_slot *slot);
 
 /* Wake the threads of a rank that wait for a change of the rank's memory, if there are any. The caller has written to

@@ -173,8 +173,8 @@ tern_status tern_boot_segment_map(int arena, int ranks, struct tern_segment **ou
         return fail_version(head.layout);
     if (head.ranks != (uint32_t)ranks)
         return tern_base_fail(TERN_ERR_BOOT,
-                              "the launcher speaks of %d ranks and the shared memory of %u: they are of different "
-                              "jobs; start the program anew",
+                              "the launcher has started %d ranks, but the shared memory is that of %u: they belong to "
+                              "different jobs; start the program again",
                               ranks, head.ranks);
     bytes = tern_segment_bytes(head.ranks, head.contributions != 0);
     segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, arena, 0);

@@ -1,7 +1,7 @@
 /* boot.h: how a process learns which rank of which job it is.
  *
  * ternrun sets one variable in the environment of each rank:
- *     TERN_BOOT=layout=11,rank=2,ranks=8,arena=5,huge=6,tell=-1,launcher=4711,job=81985529216486895
+ *     TERN_BOOT=layout=18,rank=2,ranks=8,arena=5,huge=6,tell=-1,launcher=4711,job=81985529216486895
  * arena, huge and tell are inherited descriptors. huge is -1 if the system has no huge pages. tell is a pipe to the
  * relay, or -1 if the job has one node. launcher is ternrun's process id, through which a rank can reopen the
  * descriptors if an intermediate program has closed them. job is the job's mark. The mark is random, so that a process
@@ -39,7 +39,7 @@ struct tern_boot_shape {
     uint64_t       job;     /* random identifier of the job; 0: generate one */
 };
 
-/* Create the arena of this node and initialize its segment. Launchers call this, and singletons. On success *arena and
+/* Create the arena of this node and initialize its segment. Launchers and singletons call this. On success *arena and
  * *huge are descriptors without close-on-exec (*huge is -1 if there are no huge pages), and *segment is mapped. The
  * option TERN_ON_FAILURE decides whether the segment stores contributions.
  * Returns TERN_OK. TERN_ERR_RANGE: the shape is invalid. TERN_ERR_NOMEM, TERN_ERR_SYSTEM. */
@@ -113,10 +113,9 @@ void tern_boot_release(struct tern_boot *boot);
 tern_status tern_boot_publish_address(const struct tern_boot *boot, uint16_t link, const void *bytes, size_t len);
 
 /* Return the net address that a rank of the job has published for a link; NULL if there is none, or not yet. The bytes
- * may be anything. */
+ * are untrusted. */
 const void *tern_boot_net_address(const struct tern_boot *boot, uint16_t link, int rank, size_t *len);
 
-/* Return whether a rank of the job is on the node of this process. */
 /* Return how many ranks of this node take turns on a core; 1: each rank has a core of its own. */
 static inline int64_t tern_boot_turns(const struct tern_boot *boot)
 {
@@ -125,6 +124,7 @@ static inline int64_t tern_boot_turns(const struct tern_boot *boot)
     return locals > cores ? (locals + cores - 1) / cores : 1;
 }
 
+/* Return whether a rank of the job is on the node of this process. */
 static inline bool tern_boot_same_node(const struct tern_boot *boot, int rank)
 {
     return boot->segment->slot[rank].node == (uint32_t)boot->node;

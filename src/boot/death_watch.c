@@ -112,7 +112,7 @@ static bool wait_for(int rank, int ms)
             return true;
         if ((fds[1].revents != 0 || fds[2].revents != 0 || fds[3].revents != 0) &&
             tern_boot_is_ending(watch.boot.segment))
-            follow_exit();         /* this is no failure */
+            follow_exit();         /* this is not a failure */
         if (fds[1].revents != 0) { /* nobody else could end the job */
             tern_base_log(TERN_LOG_ERROR, "the launcher is gone; this rank ends with it");
             _exit(EXIT_FAILURE);
@@ -209,7 +209,8 @@ static void release_connection(int rank, bool failed)
 }
 
 /* End the job after a rank failed, unless the launcher does so within LAUNCHER_GRACE_MS. A launcher that does not see
- * the end of the rank's connection gets no time. Returns true if the thread is to stop. */
+ * the end of the rank's connection is given no time, because it would not act. Returns true if the thread is to
+ * stop. */
 static bool end_job(int rank)
 {
     int pid = atomic_load_explicit(&watch.boot.segment->slot[rank].pid, memory_order_relaxed);

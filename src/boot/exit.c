@@ -21,13 +21,13 @@
 #include "boot/relay_thread.h"
 
 #define MS 1000000ll
-#define FLUSH_NS (1000 * MS)  /* for the output streams of this process */
-#define OTHERS_NS (1000 * MS) /* for the output streams of the other ranks, which may wait for their cores */
-#define RELAY_NS (1000 * MS)  /* until the other nodes have been told */
-#define FOLLOW_NS (5000 * MS) /* for the launcher to end this process */
+#define FLUSH_NS (1000 * MS)  /* time to flush the output streams of this process */
+#define OTHERS_NS (1000 * MS) /* time for the output of the other ranks, which may wait for their cores */
+#define RELAY_NS (1000 * MS)  /* time for the relay to tell the other nodes */
+#define FOLLOW_NS (5000 * MS) /* time for the launcher to end this process */
 
 static struct {
-    pthread_mutex_t         lock; /* the thread that ends the process keeps it */
+    pthread_mutex_t         lock; /* never released by the thread that ends the process */
     const struct tern_boot *boot; /* NULL: not in a job */
 } end = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -40,7 +40,7 @@ void tern_boot_exit_open(const struct tern_boot *boot)
 
 void tern_boot_exit_close(void)
 {
-    pthread_mutex_lock(&end.lock); /* not if the process is ending */
+    pthread_mutex_lock(&end.lock); /* blocks for ever if the process is ending */
     end.boot = NULL;
     pthread_mutex_unlock(&end.lock);
 }
@@ -109,7 +109,8 @@ static uint32_t publish(struct tern_segment *segment, int code)
     return word;
 }
 
-/* Whether every living rank that is in the job has written its output. Nothing is known of the ranks of other nodes. */
+/* Return whether every living rank that is in the job has written its output. The state of the ranks of other nodes is
+ * not known. */
 static bool others_flushed(const void *arg)
 {
     const struct tern_segment *segment = arg;
@@ -163,7 +164,7 @@ static __attribute__((noreturn)) void end_process(int code, bool calls, bool wai
     const struct tern_boot *boot = end.boot;
     bool                    by_rank = tern_boot_exit_by_rank(boot);
 
-    atomic_store_explicit(&boot->segment->slot[boot->rank].flushed, 1, memory_order_relaxed); /* as above */
+    atomic_store_explicit(&boot->segment->slot[boot->rank].flushed, 1, memory_order_relaxed); /* see others_flushed() */
     tern_boot_tell(boot);
     if (calls || (by_rank && waits))
         wait_until(others_flushed, boot->segment, OTHERS_NS);
@@ -177,7 +178,7 @@ static __attribute__((noreturn)) void end_process(int code, bool calls, bool wai
     _exit(code);
 }
 
-/* tern_exit before tern_init or after tern_finalize. */
+/* End the job from a process that is not in it: tern_exit was called before tern_init or after tern_finalize. */
 static __attribute__((noreturn)) void exit_outside(int code)
 {
     struct tern_segment *segment = tern_boot_peek();

@@ -12,22 +12,23 @@
 
 #include "boot/boot.h"
 
-/* The process has joined the job, and leaves it: between these two calls, the end of the job uses *boot. */
+/* Announce that the process has joined the job, or that it leaves the job. Between these two calls, the functions below
+ * use *boot. */
 void tern_boot_exit_open(const struct tern_boot *boot);
 void tern_boot_exit_close(void);
 
-/* End the job: the implementation of tern_exit. Any thread. */
+/* End the job: the implementation of tern_exit. Any thread may call this. */
 void tern_boot_exit(int code) __attribute__((noreturn));
 
 /* End this process with the code because another rank ends the job. waits: the process is given time to wait for the
- * output of the other ranks of its node. Any thread. If another thread is ending the process, the call waits for
- * that. */
+ * output of the other ranks of its node. If another thread is ending the process, the call waits for that thread. Any
+ * thread may call this. */
 void tern_boot_exit_follow(int code, bool waits) __attribute__((noreturn));
 
 /* End this process without the launcher, but write its output: for a child that fork created. */
 void tern_boot_exit_alone(int code) __attribute__((noreturn));
 
-/* Whether the ranks end by themselves, because the launcher cannot end them quietly. */
+/* Return whether the ranks end by themselves, because the launcher cannot end them quietly. */
 bool tern_boot_exit_by_rank(const struct tern_boot *boot);
 
 /* Return whether a rank has called tern_exit. relaxed: the word announces no other data. */

@@ -166,7 +166,7 @@ static const struct fi_info *find_same(const struct fi_info *list, const struct 
 
 /* ---- evaluating endpoints ---- */
 
-/* Write why an endpoint lacks required features. */
+/* Write which requirement an endpoint does not meet. */
 static void describe_lack(const struct fi_info *info, bool between_nodes, char *why, size_t size)
 {
     uint64_t missing = NEEDED_CAPS & ~info->caps;

@@ -1,7 +1,7 @@
 /* fabric_load.c: loads and initializes libfabric. See fabric_load.h.
  *
- * Every rank that uses a network does this, and on a node with many ranks the cost matters more than that of the query
- * that follows, which takes about a millisecond. Two parts of it are of no use to Tern:
+ * Every rank that uses a network loads libfabric. On a node with many ranks, this costs more than the query that
+ * follows, which takes about a millisecond. Two parts of the work are of no use to Tern:
  *
  * - Drivers of old hardware (libinfinipath, libpsm2) measure the frequency of the processor when they are loaded. Each
  *   sleeps 125 microseconds at a time, on cpu 0, until a tenth of a second has passed. With a large timer slack, the
@@ -12,8 +12,8 @@
  *   machines, the thread that initializes libfabric is not permitted to open such files, and the provider does not
  *   search.
  *
- * Both settings are properties of a thread, so a thread of its own does the work and ends. If that is not possible, or
- * if the program may use libfabric for something else, the calling thread does it without these settings.
+ * Both settings are properties of a thread, so a separate thread does the work and then ends. If that is not possible,
+ * or if the program may use libfabric for something else, the calling thread does the work without these settings.
  */
 #include "boot/fabric_load.h"
 
@@ -53,9 +53,9 @@ static void *load_keeping_signals(const char *library)
     return handle;
 }
 
-/* Refuse the calling thread, for the rest of its life, to open files the way fopen(name, "r") does. Directories and
- * libraries are opened with more flags and stay accessible. The filter sees the system calls of one thread, which
- * are all made by the native ABI, so that the filter does not check the architecture. */
+/* Forbid the calling thread, for the rest of its life, to open files the way fopen(name, "r") does. Directories and
+ * libraries are opened with more flags and stay accessible. The filter need not check the architecture, because it sees
+ * only the system calls of this thread, which are all made by the native ABI. */
 static bool refuse_plain_opens(void)
 {
     const uint32_t     low = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? 4 : 0;
@@ -93,7 +93,7 @@ static bool is_slow(void *handle)
     return call.found && call.version() >> 16 < 2;
 }
 
-/* Initialize libfabric by its cheapest call. Every other call would do the same. */
+/* Initialize libfabric by its cheapest call; any other call would initialize it as well. */
 static void initialize(void *handle)
 {
     union fabric_call get = find(handle, "fi_getparams"), release = find(handle, "fi_freeparams");

@@ -107,8 +107,8 @@ static struct tern_fd_pass_client *find_client(const struct host *host, const st
     return NULL;
 }
 
-/* Receive the hello of a connection: receive of struct tern_accept_queue. The connection leaves the queue with its
- * first message. */
+/* Receive the hello of a connection: the callback receive of struct tern_accept_queue. The connection leaves the queue
+ * with its first message. */
 static void receive_hello(struct tern_accept_queue *queue, int i)
 {
     struct host                *host = (struct host *)(void *)queue;
@@ -129,7 +129,8 @@ static void receive_hello(struct tern_accept_queue *queue, int i)
     tern_boot_accept_remove(queue, i, client == NULL || client->fd != fd);
 }
 
-/* Admit processes of the same user only: admit of struct tern_accept_queue. All have the same source. */
+/* Admit only processes of the same user: the callback admit of struct tern_accept_queue. All clients have the same
+ * source. */
 static bool admit(struct tern_accept_queue *queue, int fd, const struct sockaddr *from,
                   struct tern_accept_client *client)
 {
@@ -142,7 +143,7 @@ static bool admit(struct tern_accept_queue *queue, int fd, const struct sockaddr
 tern_status tern_boot_fd_pass_accept(int listen_fd, const struct tern_fd_pass_address *address,
                                      struct tern_fd_pass_client *clients, int count, struct tern_cpus *cpus)
 {
-    struct host host = { .queue = { .what = "the ranks of this node to come to the lowest of them",
+    struct host host = { .queue = { .what = "the other ranks of this node to connect to this rank",
                                     .peers = "other ranks of this node",
                                     .expected = count,
                                     .missing = count,
@@ -234,7 +235,7 @@ static tern_status connect_to_host(const struct tern_fd_pass_address *address, i
                        "says why; if the two cannot share memory, give them different names with TERN_NODE",
                        host, strerror(errno));
     else
-        tern_base_fail(TERN_ERR_BOOT, "rank %d is of another user; all ranks of a job belong to one", host);
+        tern_base_fail(TERN_ERR_BOOT, "rank %d belongs to another user; all ranks of a job must belong to one", host);
     close(fd);
     return TERN_ERR_BOOT;
 }

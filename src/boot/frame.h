@@ -24,7 +24,7 @@
 #include "base/siphash.h"
 
 #define TERN_FRAME_HEAD 20
-#define TERN_FRAME_MAC_BYTES 8           /* of a tag */
+#define TERN_FRAME_MAC_BYTES 8           /* size of a tag */
 #define TERN_FRAME_BODY 65536u           /* maximum size of a body in bytes, except for START and BRANCH */
 #define TERN_FRAME_BODY_START 0x1000000u /* maximum size of the body of START and BRANCH */
 
@@ -53,7 +53,7 @@
  *   TRACE    down   print a backtrace of the rank, which crashed
  *   EXIT     relay  value: the word ending of the segment; a rank of the node of the given rank has called tern_exit
  *
- * ternrun on many hosts is a tree (tools/ternrun/tree.c), in which a node passes the frames of the nodes behind it on:
+ * ternrun on many hosts is a tree (tools/ternrun/tree.c), in which a node passes on the frames of the nodes behind it:
  *
  *   HOST     both   value: the host that the next frame is for (down) or comes from (up). Without HOST, a frame is for
  *                   the receiver and all hosts behind it, or comes from the sender

@@ -154,7 +154,7 @@ bool tern_boot_frame_io_next(struct tern_frame_io *channel, struct tern_frame *f
 const char *tern_boot_frame_io_fault(const struct tern_frame_io *channel)
 {
     switch (channel->state) {
-    case TERN_FRAME_IO_FOREIGN: return "is no frame of Tern";
+    case TERN_FRAME_IO_FOREIGN: return "is not a frame of Tern";
     case TERN_FRAME_IO_FORGED: return "was changed, repeated, left out or made up on its way: a frame has a wrong tag";
     case TERN_FRAME_IO_CLOSED: return channel->get.len > 0 ? "ends in the middle of a frame" : NULL;
     default: return NULL;

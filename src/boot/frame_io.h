@@ -44,11 +44,11 @@ struct tern_frame_io {
     struct tern_frame_io_buffer get, put; /* put.len is the backlog, the number of queued bytes */
 };
 
-/* Open a channel that owns the descriptors, and make them nonblocking; and close it. */
+/* Open a channel, which then owns the descriptors and makes them nonblocking. Close a channel and its descriptors. */
 void tern_boot_frame_io_open(struct tern_frame_io *channel, int in, int out);
 void tern_boot_frame_io_close(struct tern_frame_io *channel);
 
-/* Seal the channel. Call this before the first frame. The peer does the same with the two keys swapped. */
+/* Seal the channel. Call this before the first frame. The peer seals its side with the two keys swapped. */
 void tern_boot_frame_io_seal(struct tern_frame_io *channel, const struct tern_frame_io_keys *keys);
 
 /* Queue a frame, and write as much as possible without blocking. If there is no memory, the channel becomes CLOSED. A

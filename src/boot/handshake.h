@@ -54,7 +54,7 @@ enum tern_handshake_step {
 /* Set the address and port of rank 0's side. Returns false if hub is neither an IPv4 nor an IPv6 address. */
 bool tern_boot_handshake_place(struct tern_handshake *hs, const struct sockaddr *hub);
 
-/* Return the port to which a socket is bound; 0: to none. */
+/* Return the port to which a socket is bound; 0: the socket has no port. */
 uint32_t tern_boot_handshake_port(int fd);
 
 /* Compute the keyed hash of all values of the handshake for a step: the tag of a message, or half of a session key. */

@@ -40,7 +40,7 @@ static enum tern_helper_state state_after(struct tern_helper *helper, int64_t ns
 {
     if (ns == TERN_HELPER_IDLE)
         return helper->idle > LINGER ? TERN_HELPER_RESTS : (helper->idle++, TERN_HELPER_NAPS);
-    if (ns != TERN_HELPER_NAP || helper->idle > LINGER) /* not after a few rounds without work: naps stay long then */
+    if (ns != TERN_HELPER_NAP || helper->idle > LINGER) /* after fewer rounds without work, naps keep their length */
         helper->nap = FIRST_NAP;
     helper->idle = 0;
     return ns == TERN_HELPER_NAP ? TERN_HELPER_NAPS : TERN_HELPER_SLEEPS;
@@ -136,7 +136,8 @@ static void *helper_run(void *arg)
     if (helper->timer_slack > 0)
         prctl(PR_SET_TIMERSLACK, (unsigned long)helper->timer_slack);
     while (!is_stopped(helper)) {
-        struct tern_helper_park *park = atomic_load_explicit(&helper->park, memory_order_acquire); /* its contents */
+        /* acquire: the contents of the object. Pairs with the store in tern_boot_helpers_park(). */
+        struct tern_helper_park *park = atomic_load_explicit(&helper->park, memory_order_acquire);
 
         if (park)
             wait_parked(park);

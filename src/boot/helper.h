@@ -1,9 +1,10 @@
 /* helper.h: the library's helper threads, which make progress while the program computes.
  *
- * A helper thread calls its pollers, and sleeps while they have nothing to do. There is one implementation with two
+ * A helper thread calls its pollers, and sleeps while they have nothing to do. There is one implementation with several
  * instances, because a thread cannot sleep on a futex and on file descriptors at the same time: core/helper.c sleeps on
- * the bells of the rank, and link/ofi/progress.c on the descriptor of a completion queue. An instance provides the
- * sleep; naps, their lengths, and the decision between a nap and a sleep are the same for all.
+ * the bells of the rank, link/ofi/progress.c on the descriptor of a completion queue, and link/tcp/progress.c on
+ * sockets. Each instance provides its function sleep; naps, their lengths, and the decision between a nap and a sleep
+ * are common to all.
  *
  * While the program makes progress itself, a helper thread that does the same work would only take away its core. The
  * program leaves a mark when it polls (tern_boot_activity_mark), and the pollers answer TERN_HELPER_NAP as long as
@@ -18,7 +19,7 @@
 
 #include "base/status.h"
 
-/* Results of a poll: the time in ns after which the poller is to be called again, unless an event ends the sleep
+/* Results of a poll: the time in ns after which the thread must call the poller again, unless an event ends the sleep
  * earlier; 0: at once. The smallest result of all pollers counts. */
 #define TERN_HELPER_EVENT (INT64_MAX - 2) /* after an event */
 #define TERN_HELPER_NAP (INT64_MAX - 1)   /* after a nap: the program polls itself, or no event reports new work */
@@ -37,12 +38,12 @@ struct tern_helper_poller {
 enum tern_helper_state { TERN_HELPER_AWAKE, TERN_HELPER_NAPS, TERN_HELPER_SLEEPS, TERN_HELPER_RESTS };
 
 struct tern_helper {
-    const char *name; /* of the thread */
+    const char *name; /* of the thread, at most 15 characters */
     /* Sleep until an event, but at most ns nanoseconds. Must not miss an event since the last poll. */
     void (*sleep)(struct tern_helper *helper, int64_t ns);
     void (*wake)(struct tern_helper *helper); /* end that sleep */
     _Atomic uint32_t *bell, *naps;            /* the eventcount of naps and rests */
-    unsigned          timer_slack;            /* ns by which naps may be late; 0: as the program's */
+    unsigned          timer_slack;            /* ns by which naps may be late; 0: the timer slack of the program */
 
     pthread_mutex_t                    lock; /* guards the start, and additions to pollers */
     bool                               running;
@@ -50,20 +51,21 @@ struct tern_helper {
     _Atomic int                        state; /* enum tern_helper_state */
     pthread_t                          thread;
     struct tern_helper_poller *_Atomic pollers;
-    struct tern_helper_park *_Atomic   park; /* NULL: run */
-    struct tern_helper                *next; /* running ones */
+    struct tern_helper_park *_Atomic   park; /* NULL: the thread is not to park */
+    struct tern_helper                *next; /* next on the list of running helpers */
     int64_t                            nap;  /* length of the next nap */
     unsigned                           idle; /* rounds without work */
 };
 
-/* Add a poller, and start the thread unless it is running. A poller is never removed. Any thread. */
+/* Add a poller, and start the thread unless it is running. A poller is never removed. Any thread may call this. */
 tern_status tern_boot_helper_add(struct tern_helper *helper, struct tern_helper_poller *poller);
 
-/* Wake the thread because the poller has work, if the poller was added; a nap is left to its end. The caller has
- * published the work. Any thread. */
+/* Wake the thread because the poller has work, if the poller was added; the thread finishes a nap first. The caller has
+ * published the work. Any thread may call this. */
 void tern_boot_helper_wake(struct tern_helper *helper, const struct tern_helper_poller *poller);
 
-/* The same, but end a nap as well: the work is to begin soon. */
+/* Wake the thread because the poller has work that is to begin soon, if the poller was added; a nap ends as well. The
+ * caller has published the work. Any thread may call this. */
 void tern_boot_helper_rouse(struct tern_helper *helper, const struct tern_helper_poller *poller);
 
 /* Stop the thread, if it is running, and forget the pollers. */
@@ -86,11 +88,12 @@ void tern_boot_helper_round(struct tern_helper *helper);
 
 /* Marks of the program's polls, for one helper thread. */
 struct tern_activity {
-    _Atomic bool polled; /* since the last call of tern_boot_activity_recent() */
+    _Atomic bool polled; /* the program has polled since the last call of tern_boot_activity_recent() */
     int64_t      seen;   /* when that function last found a mark */
 };
 
-/* The program polls. Usually the mark is set already, so that threads which poll do not contend for its cache line. */
+/* Leave a mark, because the program polls. Usually the mark is set already, so that threads which poll do not contend
+ * for its cache line. */
 static inline void tern_boot_activity_mark(struct tern_activity *activity)
 {
     if (!atomic_load_explicit(&activity->polled, memory_order_relaxed)) /* relaxed: a hint, as in the next line */

@@ -2,7 +2,7 @@
  *
  * Tern is not linked with any MPI and may be used with several, so the functions are looked up in the process. The
  * communicator of all ranks is a constant of the MPI that the program was compiled with: an address in Open MPI, a
- * number in MPICH and the libraries derived from it. Of any other MPI, only the presence is known.
+ * number in MPICH and the libraries derived from it. Any other MPI is only detected.
  */
 #include "boot/mpi_library.h"
 
@@ -58,7 +58,8 @@ static bool is_set(const char *function)
     return call.found && call.flag(&flag) == 0 && flag != 0;
 }
 
-/* Ask MPI, which must be initialized, for a number: the size of the communicator of all ranks, or the own rank. */
+/* Ask MPI, which must be initialized, for a number: the size of the communicator of all ranks, or this process's rank
+ * in it. Returns -1 if MPI does not have the function. */
 static int ask(enum mpi_kind kind, const char *function)
 {
     union mpi_call call = { .found = find(function) };
@@ -94,7 +95,7 @@ static const char *launcher_of(const struct tern_boot *boot)
                                           : "a launcher with PMIx started it";
 }
 
-/* MPI is not initialized yet. Return whether it cannot find the other ranks of the job. */
+/* Return whether MPI, which is not initialized yet, will not find the other ranks of the job. */
 static bool will_be_alone(const struct tern_boot *boot, enum mpi_kind kind)
 {
     if (boot->ranks == 1)

@@ -2,7 +2,7 @@
  *
  * MPI and Tern find out independently of each other which launcher started the process. If the launcher belongs to
  * another MPI, or is ternrun, then MPI_Init succeeds and every process becomes an MPI job with one rank. Such a program
- * computes nonsense without an error, so Tern says what is wrong.
+ * computes wrong results without an error, so Tern prints a warning.
  */
 #pragma once
 

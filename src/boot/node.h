@@ -27,7 +27,7 @@ struct tern_cpus {
     _Alignas(8) uint8_t bits[TERN_CPUS_MOST / 8];
 };
 
-/* Set *cpus to the processors that this thread may use; to none if the kernel does not tell. */
+/* Set *cpus to the processors that this thread may use; to the empty set if the kernel does not report them. */
 void tern_boot_cpus_own(struct tern_cpus *cpus);
 
 /* Add the processors in the first len bytes of other. */

@@ -23,7 +23,7 @@ struct tern_pmi {
     const struct tern_pmi_ops *ops;
     int                        rank, ranks;
     int                        gone; /* a descriptor that becomes readable when the launcher ends; -1: none */
-    int  fd;      /* connection whose end without a farewell makes the launcher end the job; -1: none */
+    int                        fd;   /* connection; the launcher ends the job if it ends without 'finalize'; -1: none */
     bool watched; /* other ranks detect the end of this rank (death_watch.h), whether or not the launcher does */
 };
 
@@ -44,8 +44,8 @@ struct tern_pmi_ops {
     /* Ask the launcher to end the job with this status. May return before the job ends. Any thread may call this. */
     void (*abort)(int status);
 
-    /* Take leave of the launcher because this process is going to call _exit, also for an MPI library in the process.
-     * Any thread may call this. */
+    /* Disconnect in order, on behalf of an MPI library in the process as well, because this process is going to call
+     * _exit. Any thread may call this. */
     void (*end)(void);
 
     /* Disconnect. in_order tells that this rank has left the job properly; otherwise the launcher must see a failure

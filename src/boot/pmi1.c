@@ -7,7 +7,7 @@
  *   - A reply is read up to its newline and no further.
  *   - Keys carry the prefix "tern", and 'init' may be sent twice (only Slurm objects).
  *   - 'finalize' makes the launcher close the connection, so only the last user may send it. The last user is known
- *     when the process ends, and 'finalize' is sent then. If an MPI library sent it earlier, nobody reads ours.
+ *     when the process ends, and 'finalize' is sent then. If an MPI library has sent it before, Tern's is not read.
  *   - If a connection ends without 'finalize', mpiexec kills the job, sometimes with status 0. So a rank that exits
  *     without tern_finalize also sends it if other ranks watch for its death: they end the job with a clear message.
  *   - While Tern waits for a reply, idle hooks of the program may call MPI (poll_deadline.h). MPI's progress does not
@@ -118,15 +118,15 @@ static tern_status read_line(char *line, size_t *len, struct tern_poll_deadline 
         end = memchr(line + have, '\n', (size_t)seen);
         seen = end != NULL ? end + 1 - (line + have) : seen;
         if (recv(one.fd, line + have, (size_t)seen, 0) != seen) /* consume the bytes that were peeked at */
-            return gone("it was shut down while we read");
+            return gone("it was shut down while Tern read from it");
         have += (size_t)seen;
         if (end != NULL)
             return *len = have, TERN_OK;
     }
 }
 
-/* Send a request and check that the reply is the command due with rc 0. If value is not NULL, the reply's field of the
- * given name is copied there. what names the awaited event in reports. */
+/* Send a request and check that the reply is the command `due`, with rc 0. If value is not NULL, the field of the reply
+ * with the given name is copied to value. what names the awaited event in reports. */
 static tern_status ask(const char *what, const char *due, const char *field, char *value, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 static tern_status ask(const char *what, const char *due, const char *field, char *value, const char *format, ...)
@@ -142,7 +142,7 @@ static tern_status ask(const char *what, const char *due, const char *field, cha
     wrote = vsnprintf(line, sizeof(line), format, args);
     va_end(args);
     if (wrote < 0 || (size_t)wrote >= sizeof(line))
-        return tern_base_fail(TERN_ERR_BOOT, "a question of %d bytes is too long for PMI-1", wrote);
+        return tern_base_fail(TERN_ERR_BOOT, "a request of %d bytes is too long for PMI-1", wrote);
     tern_boot_poll_begin(&patience, what);
     if ((st = send_text(line, (size_t)wrote, &patience)) != TERN_OK ||
         (st = read_line(line, &len, &patience)) != TERN_OK)

@@ -30,7 +30,7 @@
 #define HUB_KEY "hub"
 #define OUTPUT_MS 500
 
-static struct tern_pmi *launcher; /* from a successful open until the rank has left normally */
+static struct tern_pmi *launcher; /* set from a successful open until the rank has left in order; otherwise NULL */
 
 static void record_encode(const struct tern_pmi_record *record, char text[TERN_PMI_VALUE])
 {
@@ -67,7 +67,7 @@ static tern_status record_get(struct tern_pmi *pmi, int rank, struct tern_pmi_re
     if (st != TERN_OK)
         return st;
     if (!tern_boot_pmi_record_decode(text, record))
-        return tern_base_fail(TERN_ERR_BOOT, "rank %d published '%.100s', which is not of Tern", rank, text);
+        return tern_base_fail(TERN_ERR_BOOT, "rank %d published '%.100s', which Tern cannot read", rank, text);
     if (record->layout != TERN_SEGMENT_LAYOUT)
         return tern_base_fail(TERN_ERR_BOOT,
                               "rank %d uses another version of Tern: its shared memory has layout %u, that of rank %d "
@@ -286,8 +286,8 @@ static tern_status connect_nodes(struct tern_pmi *pmi, struct tern_boot *boot)
 
 /* ---- joining and leaving ---- */
 
-/* Get the segment of this node, as its host or as a client. *host is the first rank of the node. On an error boot may
- * have parts that the caller must release. */
+/* Get the segment of this node, as its host or as a client. *host is the first rank of the node. After an error, boot
+ * may have parts that the caller must release. */
 static tern_status get_segment(struct tern_pmi *pmi, struct tern_boot *boot, int *host)
 {
     struct tern_pmi_record mine, record;

@@ -23,7 +23,8 @@ bool tern_boot_pmi_record_decode(const char *text, struct tern_pmi_record *recor
  * watch. Fills *boot and returns like tern_boot_join(). */
 tern_status tern_boot_pmi_join(const struct tern_pmi_ops *ops, struct tern_boot *boot);
 
-/* Take leave of the launcher in a process that is going to call _exit. Any thread. */
+/* If a foreign launcher started this process, call `end` of struct tern_pmi_ops, because the process is going to call
+ * _exit. Any thread may call this. */
 void tern_boot_pmi_end(void);
 
 /* Leave a job that was joined with tern_boot_pmi_join(). Call this before the segment is unmapped. */

@@ -36,8 +36,8 @@ static struct {
 static struct {
     struct tern_pmi pmi;
     pmix_proc_t     self;
-    int             fenced;        /* eventfd: a fence has completed ... */
-    _Atomic int     fence_outcome; /* ... with this status */
+    int             fenced;        /* eventfd that a completed fence signals */
+    _Atomic int     fence_outcome; /* status of that fence */
     pmix_status_t   handler;       /* handle of the handler for lost connections; negative: none */
 } one;
 
@@ -94,7 +94,7 @@ static tern_status ask_size(int *out)
     return TERN_OK;
 }
 
-/* The connection to the launcher is lost. Runs on a thread of libpmix, which defines the parameters. */
+/* Record that the connection to the launcher is lost. Runs on a thread of libpmix, which defines the parameters. */
 /* NOLINTNEXTLINE(readability-function-size) */
 static void launcher_gone(size_t number, pmix_status_t code, const pmix_proc_t *source, pmix_info_t *info, size_t infos,
                           pmix_info_t *results, size_t nresults, pmix_event_notification_cbfunc_fn_t next, void *arg)
@@ -200,7 +200,7 @@ static tern_status pmix_get(int rank, const char *key, char *value)
     if (boxed->type == PMIX_STRING)
         free(boxed->data.string);
     free(boxed);
-    return fits ? TERN_OK : tern_base_fail(TERN_ERR_BOOT, "what rank %d published through PMIx is not of Tern", rank);
+    return fits ? TERN_OK : tern_base_fail(TERN_ERR_BOOT, "rank %d published a PMIx value that Tern cannot read", rank);
 }
 
 static void pmix_abort(int status)

@@ -14,8 +14,9 @@ struct tern_poll_deadline {
     int64_t     start, report_at, deadline;
 };
 
-/* Called again and again by tern_boot_poll() while it waits, for idle hooks (core/idle_hook.h). Returns whether there
- * are any: then it is called at least once in a millisecond. NULL: none. Written before the first wait. */
+/* A function for idle hooks (core/idle_hook.h) that tern_boot_poll() calls while it waits; NULL: none. The function
+ * returns whether there are hooks; while there are, it is called at least once per millisecond. Set this before the
+ * first wait. */
 extern bool (*tern_boot_poll_idle)(void);
 
 /* Start a wait: compute its deadline. what must remain valid during the wait. */

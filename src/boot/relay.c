@@ -39,7 +39,7 @@ struct tern_relay {
     bool                      is_ending;    /* the end of the job (tern_exit) was sent or received */
     struct tern_seat         *seat;         /* [ranks][seats] in the segment; NULL if it has no contributions */
     struct seat_state        *seat_state;   /* [ranks][seats]; NULL if the segment has no seats */
-    uint32_t                  seats;        /* of a rank */
+    uint32_t                  seats;        /* number of seats of a rank */
     bool                      rings;        /* a frame was applied that a sleeping rank may be waiting for */
     void (*emit)(void *arg, const struct tern_frame *frame); /* receives the frames of the current scan */
     void         *arg;
@@ -52,7 +52,7 @@ tern_status tern_boot_relay_open(struct tern_segment *segment, struct tern_relay
     struct tern_relay *relay = calloc(1, sizeof(*relay) + ranks * sizeof(relay->member[0]));
 
     if (relay == NULL)
-        return tern_base_fail(TERN_ERR_NOMEM, "no memory to relay what %u ranks say", ranks);
+        return tern_base_fail(TERN_ERR_NOMEM, "no memory to relay the state of %u ranks", ranks);
     relay->segment = segment;
     relay->ranks = ranks;
     relay->address = tern_segment_net_address(segment, 0);
@@ -157,11 +157,11 @@ enum { SEAT_TEAM = 0, SEAT_ARRIVED = 4, SEAT_DEPARTURES = 8, SEAT_REGROUPS = 12,
 #define SEAT_FIXED (SEAT_PAIRS + 2 * SEAT_PAIR)
 #define SEAT_LONGEST (SEAT_FIXED + 2 * TERN_SEAT_CONTRIBUTION)
 
-/* The fields of which a slot has two, at this offset of a pair. */
+/* Offsets, within a pair, of the fields of which a slot has two. */
 enum { PAIR_OBJECT = 0, PAIR_LEN = 8, PAIR_CALL = 12, PAIR_REGROUP = 16 };
 
-/* Write the contents of a seat. The rank may be changing what belongs to its next barrier: no rank reads that before a
- * later frame. Returns the number of bytes. */
+/* Write the contents of a seat to body. The rank may be changing the data of its next barrier meanwhile; no rank reads
+ * that data before a later frame announces it. Returns the number of bytes. */
 static uint32_t write_seat(const struct tern_seat *seat, const struct seat_state *now, unsigned char *body)
 {
     uint32_t at = SEAT_FIXED;
@@ -338,7 +338,8 @@ static bool apply_exit(struct tern_relay *relay, const struct tern_frame *frame)
     return true;
 }
 
-/* Write the contents of a seat. The order of the stores is that of a rank: see struct tern_seat. */
+/* Write the contents of a seat into the segment. The stores have the same order as those of a rank: see struct
+ * tern_seat. */
 static void apply_seat(struct tern_seat *seat, const unsigned char *body)
 {
     struct tern_barrier_slot *slot = &seat->slot;
@@ -348,7 +349,7 @@ static void apply_seat(struct tern_seat *seat, const unsigned char *body)
         atomic_store_explicit(&slot->arrived, 0, memory_order_relaxed);
         atomic_store_explicit(&slot->departures, 0, memory_order_relaxed);
         atomic_store_explicit(&slot->regroups, 0, memory_order_relaxed);
-        /* release: the counters are reset before the team. Pairs with the acquire of the ranks. */
+        /* release: the counters are reset before the team changes. Pairs with the acquires of the ranks. */
         atomic_store_explicit(&slot->team, team, memory_order_release);
         /* release: the team before the new counters. Pairs with the fence of a rank that has read the counters. */
         atomic_thread_fence(memory_order_release);
@@ -366,7 +367,7 @@ static void apply_seat(struct tern_seat *seat, const unsigned char *body)
         memcpy(seat->contribution[i], body + at, len);
         at += len;
     }
-    /* release: what the counters announce. Pairs with the acquire of the ranks. */
+    /* release: the data before the counters that announce them. Pairs with the acquires of the ranks. */
     atomic_store_explicit(&slot->arrived, (uint32_t)tern_base_get_le(body + SEAT_ARRIVED, 4), memory_order_release);
     atomic_store_explicit(&slot->departures, (uint32_t)tern_base_get_le(body + SEAT_DEPARTURES, 4),
                           memory_order_release);
@@ -398,7 +399,8 @@ bool tern_boot_relay_apply(struct tern_relay *relay, const struct tern_frame *fr
     address = &relay->address[rank];
     barrier_slot = &relay->barrier_slot[rank];
     /* release, in each case: publishes the data before the value that announces them. The life of a rank announces its
-     * address and its barrier slot. Pairs with the ranks' acquire loads and with that in addresses_len() of boot.c. */
+     * address and its barrier slot. Pairs with the ranks' acquire loads and with the acquire in addresses_len() of
+     * boot.c. */
     switch (frame->kind) {
     case TERN_FRAME_LIFE: atomic_store_explicit(&relay->segment->slot[rank].life, value, memory_order_release); break;
     case TERN_FRAME_ADDRESS:

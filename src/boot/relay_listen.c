@@ -189,7 +189,7 @@ static bool accept_node(struct hub *hub, int i)
     return true;
 }
 
-/* Receive HELLO or CONFIRM: receive of struct tern_accept_queue. */
+/* Receive HELLO or CONFIRM: the callback receive of struct tern_accept_queue. */
 static void receive(struct tern_accept_queue *queue, int i)
 {
     struct hub                *hub = (struct hub *)(void *)queue;
@@ -202,14 +202,14 @@ static void receive(struct tern_accept_queue *queue, int i)
          (client->greeted ? accept_node(hub, i) : welcome(hub, client, queue->fds[i].fd))))
         return;
     if (result != TERN_HANDSHAKE_CLOSED && !hub->warned) {
-        tern_base_log(TERN_LOG_WARN, "a stranger connected to the port of this job, and was sent away");
+        tern_base_log(TERN_LOG_WARN, "a process outside this job connected to its port and was rejected");
         hub->warned = true;
     }
     tern_boot_accept_remove(queue, i, true);
 }
 
-/* Note the addresses of a connection: admit of struct tern_accept_queue. Of an IPv6 source address, only the network
- * half counts. */
+/* Record the addresses of a connection: the callback admit of struct tern_accept_queue. Only the network half of an
+ * IPv6 source address is recorded. */
 static bool admit(struct tern_accept_queue *queue, int fd, const struct sockaddr *from,
                   struct tern_accept_client *client)
 {

@@ -103,7 +103,7 @@ static void collect_deaths(void)
     }
 }
 
-/* The hub receives a frame from node i + 1. Returns false if the frame is invalid. */
+/* On the hub: handle a frame from node i + 1. Returns false if the frame is invalid. */
 static bool hub_receive(int i, const struct tern_frame *frame)
 {
     struct tern_segment *segment = rt.boot.segment;
@@ -132,8 +132,9 @@ static void abort_job(int node)
     _exit(EXIT_FAILURE);
 }
 
-/* A connection is lost: on the hub that to node i + 1, on a spoke that to the hub, and with it all other nodes. Unless
- * the ranks behind the connection have all finished, the hub declares those of the node lost, and a spoke ends. */
+/* Handle the loss of a connection: on the hub, the connection to node i + 1; on a spoke, the connection to the hub, and
+ * thereby to all other nodes. Unless the ranks behind the connection have all finished, the hub declares the ranks of
+ * the node lost, and a spoke ends its process. */
 static void channel_lost(int i)
 {
     struct tern_segment *segment = rt.boot.segment;
@@ -231,7 +232,7 @@ static void follow_exit(void)
     for (int i = 0; i < rt.count; i++)
         if (rt.channel[i].in >= 0 && rt.channel[i].put.len > 0)
             return;                                                 /* the thread wakes up when there is space */
-    atomic_store_explicit(&rt.active, false, memory_order_relaxed); /* as above */
+    atomic_store_explicit(&rt.active, false, memory_order_relaxed); /* orders nothing */
     tern_boot_exit_follow(tern_boot_exit_code(rt.boot.segment), false);
 }
 

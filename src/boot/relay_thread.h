@@ -17,7 +17,8 @@ tern_status tern_boot_relay_thread_start(const struct tern_boot *boot, const str
 /* Forward all pending frames and stop the thread, if it is running. */
 void tern_boot_relay_thread_stop(void);
 
-/* Return whether the thread has told the other nodes that a rank has called tern_exit, or does not run. Any thread. */
+/* Return whether the thread has told the other nodes that a rank has called tern_exit, or does not run. Any thread may
+ * call this. */
 bool tern_boot_relay_thread_told(void);
 
 /* Return whether the relay is no longer needed: every rank of the node (-1: of the job) is past all collective

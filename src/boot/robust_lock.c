@@ -14,7 +14,7 @@
 #include "base/options.h"
 #include "boot/bell.h"
 
-#define SPINS 200        /* takes about as long as a lock is held */
+#define SPINS 200        /* number of polls, which take about as long as a lock is held */
 #define YIELDS 4         /* number of yields before the first sleep */
 #define SLEEP_NS 5000000 /* length of a sleep in ns, after which the holder's fate is checked */
 

@@ -38,9 +38,9 @@ enum tern_life {
     TERN_LIFE_LEFT
 };
 
-/* What the launcher knows about a rank's process. Writer: the launcher; in a job on several nodes the relay. ENDED: the
- * process exited in order, after tern_finalize or without having called tern_init. LOST: the process died, or exited
- * between tern_init and tern_finalize, or exited with a status other than 0. */
+/* The fate of a rank's process. Writer: ternrun; in a job of another launcher the death watches; in a job on several
+ * nodes the relay. ENDED: the process exited in order, after tern_finalize or without having called tern_init. LOST:
+ * the process died, or exited between tern_init and tern_finalize, or exited with a status other than 0. */
 enum tern_fate { TERN_FATE_RUNNING, TERN_FATE_ENDED, TERN_FATE_LOST };
 
 /* How the helper thread of a rank, which serves its peers, sleeps: not at all, or on one of the two bells. */
@@ -62,7 +62,7 @@ struct tern_slot {
     _Atomic uint32_t registered; /* 1: the rank's process has registered for membarriers (bell.h). Writer: the rank */
     /* The following fields are written once or twice during the rank's life. */
     _Alignas(64) _Atomic uint32_t life; /* enum tern_life. Writer: the rank, by compare-and-swap from NONE */
-    _Atomic uint32_t fate;              /* enum tern_fate. Writer: the launcher */
+    _Atomic uint32_t fate;              /* enum tern_fate, which names the writers */
     _Atomic int32_t  pid;               /* process that called tern_init. Writer: the rank */
     uint32_t         node;              /* node of the rank. node and local are written before any rank starts */
     uint32_t         local;             /* index of the rank among the ranks of its node */
@@ -127,7 +127,7 @@ struct tern_segment {
     uint32_t         contributions; /* 1: the segment stores contributions, because the job must survive deaths */
     _Atomic uint32_t has_control;   /* 1: the control memory of link shm is reserved. Writers: the ranks */
     uint64_t         relay_inode;   /* inode of the pipe that wakes the relay; 0: not inherited, or a single node */
-    _Alignas(64) _Atomic uint32_t losses; /* number of ranks whose fate is LOST. Writer: the launcher, after fate */
+    _Alignas(64) _Atomic uint32_t losses; /* number of ranks whose fate is LOST. Writers: those of fate, after fate */
     /* TERN_ENDING and the exit status, if a rank has called tern_exit; otherwise 0. Writers: the ranks by
      * compare-and-swap from 0; in a job on several nodes also the relay. */
     _Atomic uint32_t ending;
@@ -141,8 +141,8 @@ struct tern_segment {
 /* A seat: the barrier slot of a rank in a team other than the world, and its contributions. A rank uses a seat for one
  * team at a time. Writer: the rank; in mirrors the relay. A rank that gives a seat to another team resets the counters
  * before it writes the id of the team, so a reader that finds the same team before and after it has read the counters
- * has read those of that team. Seat 0 belongs to the world, whose barriers have slots of their own: only the regroups
- * of the world are there. */
+ * has read the counters of that team. Seat 0 belongs to the world, whose barriers have slots of their own: only the
+ * regroups of the world are there. */
 struct tern_seat {
     struct tern_barrier_slot slot;
     unsigned char            contribution[2][TERN_SEAT_CONTRIBUTION];

@@ -14,8 +14,8 @@
 #include "base/options.h"
 
 #define LARGEST_OFFSET (1ull << 62)
-#define STEP (256ull << 20)    /* one reservation call covers at most this much ... */
-#define STEP_MIN (64ull << 10) /* ... and less if signals interrupt it: some kernels undo the whole call */
+#define STEP (256ull << 20)    /* maximum number of bytes that one call reserves */
+#define STEP_MIN (64ull << 10) /* lower limit, after signals have interrupted calls: some kernels undo the whole call */
 #define MIB 1048576.0
 
 tern_status tern_boot_space_check(uint64_t bytes, const char *what)

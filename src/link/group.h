@@ -15,7 +15,7 @@
 struct tern_link;
 struct tern_group_ops;
 
-#define TERN_LINK_BOARD 20608u /* bytes of a member's part of the board */
+#define TERN_LINK_BOARD 20608u /* bytes of a member's board */
 
 /* The members of a team. The struct of an implementation begins with this one. */
 struct tern_link_group {
@@ -34,7 +34,7 @@ struct tern_link_group {
                    it */
 };
 
-/* What a member is doing that this member is not. */
+/* What another member is doing while this member is not, for reports. */
 enum tern_member_doing {
     TERN_MEMBER_ELSEWHERE,
     TERN_MEMBER_IN_CALL,     /* it has entered the barrier that follows the last one of this member */
@@ -57,8 +57,8 @@ struct tern_group_ops {
     tern_status (*open)(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out);
     void (*close)(struct tern_link_group *group);
     /* Return how many bytes of the node's arena the members of a group of this size must share; 0: none. One member
-     * allocates the bytes and tells the others their offset before they open the group. Whoever closes the group last
-     * frees them. The world and the node need none. */
+     * allocates the bytes and tells the others their offset before they open the group. The member that closes the
+     * group last frees the bytes. The world and the node need none. */
     uint64_t (*space)(uint32_t size);
     /* A barrier: call arrive once, then poll arrived until it returns true. has_arrived returns whether a member has
      * arrived; if a death does not end the job, it never becomes true for a member that died before it arrived. */
@@ -70,16 +70,16 @@ struct tern_group_ops {
      * does not depend on members that have died. */
     void (*depart)(struct tern_link_group *group, uint64_t object);
     bool (*departed)(const struct tern_link_group *group, uint32_t member, uint64_t *object);
-    /* Send what departures need; called before departed. */
+    /* Send the messages that departures need. Called before departed. */
     void (*advance)(struct tern_link_group *group);
     /* Ask for a team of the members that survive, in jobs that survive deaths: regroup publishes that this member has
      * asked once more, and the id that it proposes for the team. regrouped returns whether a member has asked as often,
      * and its proposal; it never becomes true for a member that died before it asked. */
     void (*regroup)(struct tern_link_group *group, uint32_t id);
     bool (*regrouped)(const struct tern_link_group *group, uint32_t member, uint32_t *id);
-    /* Publish a contribution of len <= group->longest bytes, and read a member's. A barrier must separate
-     * contribute from contribution; the contributions of two consecutive barriers exist side by side. What a member
-     * that has not contributed returns is an older contribution, zeros, or NULL. */
+    /* Publish a contribution of len <= group->longest bytes, and read the contribution of a member. A barrier must
+     * separate contribute from contribution; the contributions of two consecutive barriers exist side by side. For a
+     * member that has not contributed, contribution returns an older contribution, zeros, or NULL. */
     void (*contribute)(struct tern_link_group *group, const void *data, size_t len);
     const void *(*contribution)(const struct tern_link_group *group, uint32_t member);
     /* Return what the member is doing, for reports. IN_CALL: *what is the number of the call (tern_link_group.call of
@@ -94,8 +94,8 @@ struct tern_group_ops {
  * reached a number. */
 static inline bool tern_link_slot_reached(_Atomic uint32_t *counter, uint32_t number)
 {
-    /* acquire: everything that the member, or the relay on its behalf, wrote before. Pairs with the release in
-     * tern_link_slot_depart(), and with those of the groups and of the relay. */
+    /* acquire: everything that the member, or the relay on its behalf, wrote before. Pairs with the releases in
+     * tern_link_slot_depart() and tern_link_slot_regroup(), and in the groups and the relay. */
     return !tern_base_seq_after(number, atomic_load_explicit(counter, memory_order_acquire));
 }
 

@@ -1,4 +1,4 @@
-/* inject.c: see inject.h. */
+/* inject.c: notifications with inline payload, sent through an injection handle. See inject.h. */
 #include "link/inject.h"
 
 bool tern_inject_inline(struct tern_inject_notify *handle, const uint64_t word[TERN_NQ_WORDS], void *to,

@@ -17,8 +17,8 @@
  *   group.h   group  one per team: its members synchronize and exchange contributions
  *
  * A link is a constant table with pointers to smaller tables: those of a capability that the link lacks are NULL. No
- * function pointer in a table is NULL: what a link need not do is a stub of none.h. The transfers have no table: each
- * part has a path.
+ * function pointer in a table is NULL: a function that has nothing to do is a stub of none.h. The transfers have no
+ * table: each part has a path.
  *
  * Every implementation has the files link.c (the table) and region.c (attach); links with their own groups have
  * group.c; the larger links have additional files. Read self/ first. chaos/ wraps the other links in order to test a
@@ -46,10 +46,10 @@
  *   notify_head  write the head of a notification that arrived without one, with a put; any thread
  *   tagged       a tagged message has arrived. Returns false if the target cannot accept it now: the link keeps it, and
  *                everything behind it on the channel, for the next delivery
- *   helped       a request or reply has arrived on one of the channels that the helper thread may take
+ *   helped       a request or reply has arrived on a channel whose messages the helper thread may take
  *   watch        add a watch; any thread
- *   serve        serve a peer's RPC, no byte of which has been validated; writes at most max bytes of response and
- *                their number; any thread, while the link is locked
+ *   serve        serve a peer's RPC, no byte of which has been validated; writes a response of at most max bytes, and
+ *                its length; any thread, while the link is locked
  *   gone         the kernel reports that a rank's process is gone, possibly before the launcher does; any thread
  */
 struct tern_link_up {
@@ -95,7 +95,7 @@ struct tern_link_ops {
     const struct tern_inject_ops *inject; /* NULL: no part has inline_notify */
     const struct tern_group_ops  *group;
 
-    /* TERN_AGAIN: a link behind this one in the registry serves the ranks better. */
+    /* Open the link. TERN_AGAIN: a link behind this one in the registry serves the ranks better. */
     tern_status (*open)(const struct tern_boot *boot, const struct tern_link_up *up, struct tern_link **out);
     void (*close)(struct tern_link *link);
     bool (*reaches)(const struct tern_link *link, int peer);
@@ -104,7 +104,7 @@ struct tern_link_ops {
     tern_status (*attach)(struct tern_link *link, const struct tern_mem_handle *handle, const char *path_name,
                           struct tern_link_part *part);
     void (*detach)(struct tern_link *link, struct tern_link_part *part);
-    /* The part has grown: read the key in the new handle. The memory was mapped up to the reserve by attach. */
+    /* The part has grown: read the key in the new handle. attach has mapped the memory up to the reserve. */
     tern_status (*grown)(struct tern_link *link, const struct tern_mem_handle *handle, struct tern_link_part *part);
     /* Expose this rank's own part to its peers, or revoke access. expose is called for every part, on every open link,
      * before the memory handle is sent to the peers, and fills in the fields that they need. It is called again, with
@@ -137,7 +137,8 @@ extern const struct tern_link_ops *const tern_links[];
 extern const unsigned                    tern_links_count;
 #define TERN_LINKS_MAX 4
 
-/* The numbers of the links in what ranks exchange: net addresses (boot/boot.h) and memory handles (link/memory.h). */
+/* The numbers of the links in the data that ranks exchange: net addresses (boot/boot.h) and memory handles
+ * (link/memory.h). */
 enum tern_link_number { TERN_LINK_SELF = 1, TERN_LINK_SHM, TERN_LINK_OFI, TERN_LINK_TCP };
 
 /* Store in table[i] the table through which the job uses link i of the registry: the link's own table, or that of a

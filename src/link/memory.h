@@ -22,11 +22,12 @@ enum tern_mem_kind {
     TERN_MEM_HUGE,    /* at an offset of the arena of huge pages */
     TERN_MEM_FILE,    /* in a file that the program has chosen */
     TERN_MEM_PRIVATE, /* memory that only its process maps */
-    /* in none: the part stands for what its rank attaches to the region (core/region_dynamic.h). In no handle */
+    /* no memory of its own: the part stands for the memory that its rank attaches to the region
+     * (core/region_dynamic.h). This kind is in no handle */
     TERN_MEM_DYNAMIC,
 };
 
-/* Whether the process that owns memory of this kind reaches it by loads and stores at its address. */
+/* Return whether the process that owns memory of this kind reaches it by loads and stores at its address. */
 static inline bool tern_link_kind_loads(uint32_t mem_kind)
 {
     return mem_kind == TERN_MEM_ARENA || mem_kind == TERN_MEM_HUGE || mem_kind == TERN_MEM_FILE ||

@@ -33,7 +33,7 @@ enum tern_channel {
 };
 #define TERN_CHANNEL_DIRECTORY \
     TERN_CHANNELS /* channel of a watch that announces new queues instead of messages: every poll checks it */
-/* The first two channels are created together, and so are the last two; each of the others with its first message. */
+/* Number of channels in a pair of requests and replies. Link shm creates the queues of a pair together. */
 #define TERN_CHANNELS_PAIR 2
 
 /* Return whether messages on the channel are requests or replies, which are never refused. */
@@ -43,7 +43,7 @@ static inline bool tern_channel_is_pair(unsigned channel)
 }
 
 #define TERN_LINK_HEAD 48
-#define TERN_LINK_DATA_MIN 1024 /* data bytes that a message to any peer may have: msg_max_data never returns less */
+#define TERN_LINK_DATA_MIN 1024 /* data bytes that a message to any peer may have: max_data never returns less */
 #define TERN_LINK_INLINE (TERN_LINK_HEAD - 3 * sizeof(uint64_t)) /* inline payload of a notification, at most */
 #define TERN_LINK_SHORT_ARGS ((TERN_LINK_HEAD - sizeof(uint64_t)) / sizeof(uint32_t))
 
@@ -60,7 +60,7 @@ struct tern_link_msg {
     };
 };
 
-/* The only notification that a waiting thread expects. */
+/* The only notification for which a thread waits. */
 struct tern_link_expected {
     /* Expected first two words of the head; only the bits in mask of the first word are compared. */
     uint64_t       first, region;
@@ -81,7 +81,7 @@ struct tern_link_watch {
     const _Atomic uint32_t *word;
     uint32_t                idle;    /* value of the word while no message is waiting */
     uint32_t                channel; /* on which the messages arrive: enum tern_channel, or TERN_CHANNEL_DIRECTORY */
-    tern_status (*deliver)(struct tern_link_watch *watch); /* delivers at most a few messages, by up->message */
+    tern_status (*deliver)(struct tern_link_watch *watch); /* delivers at most a few messages, by upcalls */
     /* Poll for a notification the given number of times, and accept it if it is the expected one. Called by the thread
      * that may deliver. Returns false if no notification was accepted; then deliver must be called. */
     bool (*expect)(struct tern_link_watch *watch, struct tern_link_expected *want, unsigned looks);
@@ -122,14 +122,15 @@ struct tern_inject_pair {
     struct tern_slot            *slot;                         /* the rank's slot, whose bell the sender rings */
 };
 
-#define TERN_LINK_SPLITS 32 /* at most the number of bits in a word */
+#define TERN_LINK_SPLITS 32 /* number of work splits of a rank; at most the bits of a word */
 
 /* The messages of a link. Any thread may call these functions.
  *
- * max_data returns the longest data, on a channel with data, that is certain to fit eventually. open reserves space for
- * a head and min to max bytes of data (TERN_AGAIN: there is no space now); the caller writes them, and sends or drops
- * the message. Messages to one peer arrive in the order in which they were opened; an open message delays those behind
- * it. send_short does all of this for a message whose head is one word and up to TERN_LINK_SHORT_ARGS half words.
+ * max_data returns the length up to which the data of a message on a channel with data are certain to fit eventually.
+ * open reserves space for a head and min to max bytes of data (TERN_AGAIN: there is no space now); the caller writes
+ * head and data, and sends or drops the message. Messages to one peer arrive in the order in which they were opened; an
+ * open message delays those behind it. send_short does all of this for a message whose head is one word and up to
+ * TERN_LINK_SHORT_ARGS half words.
  *
  * Only the delivering thread sends replies. */
 struct tern_msg_ops {
@@ -146,12 +147,12 @@ struct tern_msg_ops {
     void (*poll)(struct tern_link *link);
     /* Returns whether everything that was sent to live ranks has arrived: they deliver it at their next poll. */
     bool (*flushed)(struct tern_link *link);
-    /* Returns whether the peer's messages on a channel have arrived and have not been taken from a queue that watches
-     * show. Called by the thread that may deliver. */
+    /* Returns whether messages of the peer on a channel have arrived and are still in a queue that a watch shows.
+     * Called by the thread that may deliver. */
     bool (*pending)(struct tern_link *link, int peer, unsigned channel);
 };
 
-/* What a link offers that shares memory with the ranks that it reaches. Any thread may call these functions. */
+/* The functions of a link that shares memory with the ranks that it reaches. Any thread may call these functions. */
 struct tern_inject_ops {
     /* Return the injection handle (inject.h) of notifications with inline payload, for parts with inline_notify. The
      * handle remains valid until the link is closed. */

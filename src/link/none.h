@@ -1,5 +1,5 @@
-/* none.h: what a link does that lacks a capability. Each stub has the contract of the slot that it fills, and does
- * nothing, or answers that there is nothing. */
+/* none.h: stubs for the functions that a link does not need. Each stub has the contract of the slot that it fills, and
+ * does nothing, or returns that there is nothing. */
 #pragma once
 
 #include "link/link.h"

@@ -1,4 +1,4 @@
-/* ring.h: what links share that keep the messages of a channel in a ring (base/spsc_ring.h). */
+/* ring.h: code shared by the links that keep the messages of a channel in a ring (base/spsc_ring.h). */
 #pragma once
 
 #include "base/sanitize.h"
@@ -7,7 +7,7 @@
 
 #define TERN_LINK_BATCH 16 /* messages from one queue in one delivery, at most */
 
-/* The receiving side of a channel. The link fills the watch, but for word and idle, from and slot. */
+/* The receiving side of a channel. The link sets from, slot, and the watch except for word and idle. */
 struct tern_link_rx {
     struct tern_link_watch    watch; /* must be first */
     struct tern_ring_consumer ring;

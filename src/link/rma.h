@@ -30,8 +30,8 @@ struct tern_link_part {
     uint64_t                           origin;   /* tern_link_origin() */
     uint64_t                           region;   /* copied from the memory handle */
     uint64_t                           scope;    /* names the region in notifications: region of the rank's part */
-    uint64_t                           key;      /* private to the link: key of the memory on a network, and remote: */
-    uint64_t                           remote;   /* its base address there. key may change when the part grows */
+    uint64_t                           key;      /* for the link: key on its network; may change when the part grows */
+    uint64_t                           remote;   /* for the link: base address of the memory on its network */
     int32_t                            rank;     /* in the job */
     int32_t                            pid;
     struct tern_slot                  *slot;   /* of the rank, if the rank is on this node; NULL: on another node */
@@ -42,14 +42,14 @@ struct tern_link_part {
     struct tern_inject_notify *_Atomic inject; /* injection handle for such notifications; NULL: not requested yet */
 };
 
-/* Whether loads and stores of this process reach the memory of a part. Every use of base asks this first: memory of
- * other kinds, such as that of a device, has no such address. */
+/* Return whether loads and stores of this process reach the memory of a part. Every use of base checks this first:
+ * memory of other kinds, such as that of a device, has no such address. */
 static inline bool tern_link_loads(const struct tern_link_part *part)
 {
     return part->base != NULL;
 }
 
-/* Return the length of a part, and its key. Another thread may let the part grow meanwhile. */
+/* Return the length, or the key, of a part. Another thread may let the part grow meanwhile. */
 static inline uint64_t tern_link_part_size(const struct tern_link_part *part)
 {
     return __atomic_load_n(&part->size, __ATOMIC_RELAXED);
@@ -169,9 +169,9 @@ struct tern_link_path {
      * to that rank; otherwise the initiator must wait for the outstanding transfers. A path may return true only if the
      * link reaches all parts of a rank by this path. */
     bool (*keeps_order)(struct tern_lane *lane, const struct tern_xfer *xfer);
-    /* Returns whether the put can deliver its own notification, and fills xfer->notify_data: then up->notify notifies
-     * the target when the bytes are in place, and no message is needed. Such notifications are not ordered with
-     * others. */
+    /* Returns whether the put can deliver its own notification, and fills xfer->notify_data if the path needs it:
+     * up->notify then notifies the target when the bytes are in place, and no message is needed. Such notifications are
+     * not ordered with others. */
     bool (*can_notify)(struct tern_lane *lane, struct tern_xfer *xfer);
     /* Starts a list of transfers. Only called if iov is set. */
     tern_status (*start_iov)(struct tern_lane *lane, const struct tern_link_part *part, const struct tern_link_iov *iov,

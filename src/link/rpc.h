@@ -29,7 +29,8 @@ struct tern_link_exposed {
     struct tern_target_mem mem;
 };
 
-/* Describe exposed memory. RPCs that access memory of a kind without loads and stores are refused: it has no bytes. */
+/* Return the description of exposed memory. RPCs are refused if they access memory of a kind without loads and stores:
+ * its size is 0 here. */
 static inline struct tern_link_exposed tern_link_exposed_of(const struct tern_mem_handle *handle, int rank)
 {
     bool loads = tern_link_kind_loads(handle->mem_kind);

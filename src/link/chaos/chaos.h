@@ -55,13 +55,13 @@ void tern_chaos_stream_begin(struct chaos_stream *stream, const struct tern_chao
 /* Count a poll. Returns false if progress is stalled. */
 bool tern_chaos_look(struct chaos_stream *stream);
 
-/* Whether to return TERN_AGAIN. Any thread may call this. */
+/* Return whether to return TERN_AGAIN for an operation. Any thread may call this. */
 bool tern_chaos_refuses(struct chaos_stream *stream);
 
-/* The poll at which a new item is due; an item is due at once if that is not later than `now`. `must` is the due
- * time of the last item that the new one has to follow, `may` that of the last item that the new one may overtake; 0
- * means that there is no such item. Items are released in the order of their due times, and items with the same due
- * time in the order of their arrival. */
+/* Return the poll at which a new item is due; an item is due at once if that is not later than `now`. `must` is the due
+ * time of the last item that the new one has to follow, `may` is the due time of the last item that the new one may
+ * overtake; 0 means that there is no such item. Items are released in the order of their due times, and items with the
+ * same due time in the order of their arrival. */
 uint64_t tern_chaos_due(struct chaos_stream *stream, uint64_t must, uint64_t may);
 
 /* ---- the link ---- */
@@ -91,7 +91,7 @@ struct chaos_watch {
     struct tern_list        node;
 };
 
-/* The delayed messages of one channel. One thread at a time uses it; any thread may read count. */
+/* The delayed messages of one channel. One thread at a time uses an inbox; any thread may read count. */
 struct chaos_inbox {
     struct tern_link_watch watch; /* ready while messages are delayed */
     struct chaos_stream    stream;
@@ -108,8 +108,8 @@ struct chaos_link {
     const struct tern_boot     *boot;
     const struct tern_link_up  *up;
     struct tern_link_up         news;          /* upcalls for the wrapped link */
-    _Atomic uint64_t            lanes, groups; /* number opened so far */
-    struct chaos_stream         open;          /* for opening messages. Any thread */
+    _Atomic uint64_t            lanes, groups; /* numbers of lanes and groups opened so far */
+    struct chaos_stream         open;          /* decides about opening messages; used by any thread */
     struct chaos_stream         serve;
     struct chaos_path          *paths;
     struct tern_list            watches;
@@ -125,7 +125,7 @@ struct chaos_lane {
     unsigned            count;
 };
 
-/* Return the chaos link in front of a link; NULL: none is open. Any thread. */
+/* Return the chaos link in front of a link; NULL: none is open. Any thread may call this. */
 struct chaos_link *tern_chaos_link(const struct tern_link *behind);
 
 /* Keep the threads of this rank awake: an item is delayed, and nobody will ring the bell for it. */
@@ -169,7 +169,8 @@ tern_status tern_chaos_msg_send_short(struct tern_link *behind, int peer, unsign
 bool        tern_chaos_msg_pending(struct tern_link *behind, int peer, unsigned channel);
 extern const struct tern_rpc_ops tern_chaos_rpc;
 
-/* Free the paths; open the wrapped link; register the watches of the stored messages; free these and the messages. */
+/* tern_chaos_paths_free() frees the paths. tern_chaos_open_behind() opens the wrapped link. tern_chaos_messages_open()
+ * registers the watches of the stored messages, and tern_chaos_messages_close() frees the watches and the messages. */
 void        tern_chaos_paths_free(struct chaos_link *link);
 tern_status tern_chaos_open_behind(struct chaos_link *link);
 tern_status tern_chaos_messages_open(struct chaos_link *link);

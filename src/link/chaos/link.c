@@ -22,7 +22,7 @@ struct wrapped {
 
 static struct wrapped             wrapped[TERN_LINKS_MAX];
 static struct chaos_link *_Atomic opened; /* list of all open links. Writer: the thread that opens and closes links */
-static _Atomic uint64_t           operations; /* of this rank, over all links */
+static _Atomic uint64_t           operations; /* number of operations of this rank over all links */
 
 struct chaos_link *tern_chaos_link(const struct tern_link *behind)
 {
@@ -156,7 +156,8 @@ static void chaos_lane_close(struct tern_lane *base)
     free(lane);
 }
 
-/* Returns true during a stall to be called again, because nobody rings the bell when the stall ends. */
+/* Serve the peers, except during a stall. Returns true during a stall to be called again, because nobody rings the bell
+ * when the stall ends. */
 static bool chaos_serve(struct tern_link *behind)
 {
     struct chaos_link *link = tern_chaos_link(behind);

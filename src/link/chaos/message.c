@@ -12,8 +12,8 @@
 #include "link/chaos/chaos.h"
 #include "link/none.h"
 
-/* The upcalls of the wrapped link do not name the link. An upcall comes either from a call that this thread makes (see
- * polling) or names the wrapped link. */
+/* The upcalls of the wrapped link do not name the link. An upcall either comes from a call that this thread makes (see
+ * polling), or it names the wrapped link. */
 static _Thread_local struct chaos_link *polling __attribute__((tls_model("initial-exec"))); /* being opened or polled */
 static pthread_mutex_t                  lock = PTHREAD_MUTEX_INITIALIZER; /* guards the watches of all links */
 
@@ -61,7 +61,7 @@ static bool deliver_from(struct chaos_link *link, unsigned channel, int from)
     return true;
 }
 
-/* The message with the earliest due time; NULL if none is due. */
+/* Return the message with the earliest due time; NULL if none is due. */
 static struct chaos_message *due_first(struct chaos_inbox *inbox)
 {
     struct chaos_message *best = NULL;
@@ -82,7 +82,7 @@ static void put_off(struct chaos_inbox *inbox, int from)
         }
 }
 
-/* Whether a stored message has not been refused by the target. */
+/* Return whether a stored message has not been refused by the target. */
 static bool holds_back(const struct chaos_inbox *inbox)
 {
     TERN_LIST_EACH(struct chaos_message, message, &inbox->messages, node)
@@ -91,8 +91,8 @@ static bool holds_back(const struct chaos_inbox *inbox)
     return false;
 }
 
-/* The latest due time of the stored messages from a sender, or from any sender if from is -1. Returns 0 if none is
- * stored. */
+/* Return the latest due time of the stored messages from a sender, or from any sender if from is -1. Returns 0 if none
+ * is stored. */
 static uint64_t last_due(const struct chaos_inbox *inbox, int from)
 {
     uint64_t due = 0;
@@ -207,14 +207,14 @@ static bool deliver_due(struct chaos_link *link, unsigned channel)
     return true;
 }
 
-/* Called while messages are stored. */
+/* Deliver the stored messages that are due. Called while messages are stored. */
 static tern_status deliver_held(struct tern_link_watch *watch)
 {
     deliver_due(tern_chaos_link(watch->link), watch->channel);
     return TERN_OK;
 }
 
-/* Called when the wrapped link has received something. */
+/* Deliver the messages that are due, and those that the wrapped link has received. */
 static tern_status deliver_behind(struct tern_link_watch *base)
 {
     struct chaos_watch *watch = (struct chaos_watch *)base;

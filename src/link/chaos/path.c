@@ -28,7 +28,7 @@ static bool chaos_can_notify(struct tern_lane *base, struct tern_xfer *xfer)
     return behind->can_notify(((struct chaos_lane *)base)->behind, xfer);
 }
 
-/* The latest due time of the delayed operations to a rank. Returns 0 if there are none. */
+/* Return the latest due time of the delayed operations to a rank. Returns 0 if there are none. */
 static uint64_t last_due(const struct chaos_lane *lane, int rank)
 {
     uint64_t due = 0;

@@ -60,8 +60,8 @@ bool tern_chaos_refuses(struct chaos_stream *stream)
     return of_hundred(stream, stream->chaos->again);
 }
 
-/* The earliest poll at which an item can follow a delayed item that is due at `due`: a delayed item is released in a
- * future poll, even if it is overdue. Returns 0 if due is 0. */
+/* Return the earliest poll at which an item can follow a delayed item that is due at `due`: a delayed item is released
+ * in a future poll, even if it is overdue. Returns 0 if due is 0. */
 static uint64_t after(const struct chaos_stream *stream, uint64_t due)
 {
     return due == 0 || due > stream->now ? due : stream->now + 1;

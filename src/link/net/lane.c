@@ -49,7 +49,7 @@ static __attribute__((noinline, cold)) int resolve(struct net_link *net, struct 
     if (st == TERN_AGAIN)
         return tern_boot_gone(net->boot, peer->rank) ? -ENOTCONN : -EAGAIN;
     tern_net_break_off(net, peer, tern_base_detail());
-    tern_net_rx_lost(net, peer); /* nobody may wait for the end of a message */
+    tern_net_rx_lost(net, peer); /* a sender may not learn of the failure otherwise */
     return -EADDRNOTAVAIL;
 }
 

@@ -16,13 +16,13 @@
 #include "link/net/net.h"
 #include "link/none.h"
 
-#define SMALL 256u /* largest data size of records that are kept for reuse */
+#define SMALL 256u /* largest data size of the messages whose memory is kept for reuse */
 #define SPARES 64
 #define BATCH 16
-#define LOST_NS 5000000000ll /* a peer whose connection is lost, and of whose end nothing is known then, is an error */
+#define LOST_NS 5000000000ll /* then a lost connection is an error, unless the peer is known to be dead */
 
-/* Record a fatal error of the link. Only the first one is recorded, and the next delivery returns it. Incrementing
- * the count of the queue makes a thread deliver. The caller must hold the lock. */
+/* Record a fatal error of the link. Only the first error is recorded, and the next delivery returns its status.
+ * Incrementing the count of the queue makes a thread deliver. The caller must hold the lock. */
 static __attribute__((format(printf, 3, 4))) void fail(struct net_link *net, tern_status status, const char *format,
                                                        ...)
 {
@@ -249,9 +249,9 @@ int64_t tern_net_rx_due(const struct net_link *net)
     return due;
 }
 
-/* A read has ended. If it has failed, the sender may have died a moment ago, which the launcher reports within
- * NET_NOTICE_NS. The failure is an error of the link only if the sender is alive after that time. A message that a dead
- * sender had not delivered completely is never delivered. */
+/* Handle the end of a read. If the read has failed, the sender may have died a moment ago, which the launcher reports
+ * within NET_NOTICE_NS. The failure is an error of the link only if the sender is alive after that time. A message that
+ * a dead sender had not delivered completely is never delivered. */
 static void fetch_ended(struct net_link *net, struct net_ctx *ctx, int error)
 {
     struct net_rx_msg *msg = (struct net_rx_msg *)ctx;
@@ -314,7 +314,7 @@ static void take_message(struct net_link *net, struct net_peer *peer, const stru
         enqueue_in_order(net, in);
 }
 
-/* The sender asks for a credit: send one as soon as there is something to report. */
+/* Handle the sender's request for a credit: send one as soon as there is something to report. */
 static void take_credit_request(struct net_link *net, struct net_peer *peer, unsigned channel)
 {
     if (peer->in[channel].consumed != peer->in[channel].credited)
@@ -463,7 +463,7 @@ static tern_status deliver(struct tern_link_watch *watch)
     enum tern_link_delivered delivered = TERN_LINK_REFUSED;
 
     if (!pair)
-        tern_base_order_after_peers(); /* what was done for the peers whose messages are delivered now */
+        tern_base_order_after_peers(); /* after the copies that were made for the senders */
     for (int taken = 0;;) {
         pthread_mutex_lock(&net->lock);
         if (delivered != TERN_LINK_REFUSED && !pair)

@@ -11,8 +11,8 @@
  * A cell is free again when the provider has completed its send and the peer has acknowledged the message.
  *
  * Credits return in the headers of messages in the opposite direction. They are sent in a message of their own when
- * a quarter of a ring is to be reported, or when the sender asks because its ring is full. Every message carries a
- * token that only ranks of the job can make. A message without a valid token is dropped.
+ * a quarter of a ring has been consumed, or when the sender requests them because its ring is full. Every message
+ * carries a token that only ranks of the job can make. A message without a valid token is dropped.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +138,7 @@ static int send_remote(struct net_link *net, struct net_peer *peer, const struct
     return net->verbs->inject(net, peer, bytes, sizeof(bytes));
 }
 
-/* The kind of a message, by channel, and for a message whose data stay in the ring. */
+/* The kind of a message, by channel: the second kind is for a message whose data stay in the ring. */
 static const enum net_kind kind_of[TERN_CHANNELS][2] = {
     [TERN_CHANNEL_REQUEST] = { NET_REQUEST, NET_FETCH_REQUEST },
     [TERN_CHANNEL_REPLY] = { NET_REPLY, NET_FETCH_REPLY },
@@ -396,7 +396,7 @@ tern_status tern_net_msg_short(struct tern_link *link, int peer, unsigned channe
 
 void tern_net_msg_send(struct tern_link *link, const struct tern_link_msg *msg, size_t len)
 {
-    tern_base_order_before_peers(); /* for the thread that serves a peer which this message causes to act */
+    tern_base_order_before_peers(); /* before the thread that serves a peer which acts on this message */
     tern_base_ring_publish(&msg->claim, msg->data ? NET_WIRE_HEAD + len : 0);
     kick(tern_net(link), msg->peer);
 }

@@ -1,5 +1,5 @@
-/* net.c: what the parts of a link over a network share: opening and closing, the peers, registered and exposed memory,
- * and tables of the link contract. */
+/* net.c: the parts that are common to links over a network: opening and closing, the peers, registered and exposed
+ * memory, and tables of the link contract. */
 #include "link/net/net.h"
 
 #include <sched.h>

@@ -1,9 +1,10 @@
 /* net.h: what every link over a network needs, independent of the network.
  *
  * Messages travel on ordered channels with credits, from rings at the sender (msg_send.c) to records at the receiver
- * (msg_recv.c). RPCs are executed at the target by the thread that polls there (rpc_client.c, rpc_server.c). Long data
- * of both stay at the sender, and the receiver reads them. Lanes learn the completion of their operations, and what the
- * network refuses because it is busy waits in one retry queue (lane.c). A peer takes no resources until its first use.
+ * (msg_recv.c). RPCs are executed at the target by the thread that polls there (rpc_client.c, rpc_server.c). The data
+ * of long messages and requests stay at the sender, and the receiver reads them. Lanes learn the completion of their
+ * operations. An operation that the network refuses because it is busy waits in one retry queue (lane.c). A peer takes
+ * no resources until its first use.
  *
  * All of this works over the verbs of a network: struct net_verbs. The link of the network begins with a struct
  * net_link and fills the verbs, starts transfers and atomic operations itself, and reads its completion queue, in which
@@ -70,8 +71,9 @@ struct net_verbs {
     /* Make the address of the peer known. Returns TERN_AGAIN if the peer has not published it yet. */
     tern_status (*resolve)(struct net_link *net, struct net_peer *peer);
     int (*send)(struct net_link *net, struct net_ctx *ctx, const void *bytes, size_t len, const struct net_mr *mr);
-    /* Send a copy of at most TERN_OFI_BOUNCE bytes; the caller may overwrite the bytes immediately. Without context: if
-     * the message is lost, the network calls tern_net_break_off(), as far as it notices. */
+    /* Send a copy of at most TERN_OFI_BOUNCE bytes, or of at most net->inject bytes; the caller may overwrite the bytes
+     * immediately. There is no completion context: if the network notices that the message is lost, it calls
+     * tern_net_break_off(). */
     int (*inject)(struct net_link *net, struct net_peer *peer, const void *bytes, size_t len);
     /* Read from remote memory (get), or write to it. */
     int (*rma)(struct net_link *net, struct net_ctx *ctx, bool get, void *local, const struct net_mr *mr,
@@ -81,7 +83,7 @@ struct net_verbs {
     void (*poll)(struct net_link *net);      /* poll the completion queue, unless another thread does */
     unsigned (*drain)(struct net_link *net); /* poll the completion queue; returns the number of completions */
     const char *(*why)(const struct net_link *net, int error);
-    /* The work requests of an operation that the core no longer waits for must not refer to it any more. */
+    /* Make the work requests of an operation forget it, because the core no longer waits for the operation. */
     void (*abandon)(struct net_link *net, const struct tern_link_op *op);
 };
 
@@ -108,7 +110,7 @@ struct net_lane {
 /* The send of one cell of a tx channel. */
 struct net_tx_cell {
     struct net_ctx ctx;       /* must be first */
-    bool           in_flight; /* the network still reads from the cell */
+    bool           in_flight; /* the network may still read from the cell */
 };
 
 /* One channel of messages to a peer: a ring whose cells are freed when the peer has consumed their messages. */
@@ -129,7 +131,7 @@ struct net_rx_channel {
     uint64_t         bytes;                        /* bytes of received messages that are not consumed */
     uint64_t         uncredited_bytes;             /* bytes consumed since the last credit */
     bool             credit_requested;             /* the peer waits for a credit */
-    struct tern_list early;                        /* must wait for an earlier message; by sequence number */
+    struct tern_list early;                        /* messages that wait for an earlier one; by sequence number */
 };
 
 enum { NET_DUE_CREDIT = 1, NET_DUE_CREDIT_REQUEST = 2 }; /* CREDIT_REQUEST is shifted left by the channel */
@@ -138,13 +140,13 @@ _Static_assert(NET_DUE_CREDIT_REQUEST << (NET_COUNTED - 1) <= UINT8_MAX, "net_pe
 struct net_peer {
     struct net_ctx        tx; /* must be first; in the retry queue while something must be sent to the peer */
     int                   rank;
-    bool                  known;   /* the network knows the peer's address */
-    bool                  broken;  /* messages were lost; no more are sent */
-    uint8_t               due;     /* control messages that must be sent: NET_DUE_* */
+    bool                  known;    /* the network knows the peer's address */
+    bool                  broken;   /* messages were lost; no more are sent */
+    uint8_t               due;      /* control messages that must be sent: NET_DUE_* */
     char                  why[200]; /* why the connection broke */
-    uint64_t              addr;    /* for the network */
+    uint64_t              addr;     /* for the network */
     uint64_t              token_out, token_in;
-    struct tern_list      lost;             /* on msg.lost */
+    struct tern_list      lost;             /* on msg.lost of the link while the peer may be dying */
     int64_t               judge_at;         /* when a lost connection becomes an error of the link */
     unsigned              wrs;              /* for the network: work requests that are allocated for this peer */
     unsigned              rpc_bufs[2];      /* RPC buffers that hold RPCs to this peer: [small] */
@@ -152,7 +154,8 @@ struct net_peer {
     unsigned              rpc_slots;        /* calls from this peer that have a slot */
     struct net_tx_channel out[NET_COUNTED]; /* the last one has no ring */
     struct net_rx_channel in[NET_COUNTED];
-    /* The last pass in which the core refused a message of this peer. Accessed by the delivering thread only. */
+    /* The last pass over each channel in which the core refused a message of this peer. Accessed by the delivering
+     * thread only. */
     uint32_t              passed[TERN_CHANNELS];
 };
 
@@ -248,7 +251,7 @@ struct net_link {
     const struct tern_boot     *boot;
     const struct tern_link_up  *up;
     int                         rank, ranks;
-    size_t                      inject; /* longest message that the network copies without a buffer of ours, in bytes */
+    size_t                      inject; /* longest message that the network copies without a buffer of Tern, in bytes */
     bool                        delivers; /* a completed write is visible at the target; otherwise a read flushes it */
     pthread_mutex_t             lock;
     _Atomic(struct net_peer *) *peer;  /* [ranks]; NULL: not used yet. Written under the lock */
@@ -257,7 +260,7 @@ struct net_link {
     struct tern_list            exposed; /* struct net_exposed */
     struct net_msg              msg;
     struct net_rpc              rpc;
-    /* A lane has just polled the CQ, and its thread polls for messages next, which needs no second poll. */
+    /* A lane has just polled the completion queue; its thread polls for messages next, which needs no second poll. */
     _Atomic bool                fresh;
 };
 
@@ -283,8 +286,8 @@ static inline bool tern_net_is_waiting(const struct net_ctx *ctx)
     return !tern_base_list_empty(&ctx->node);
 }
 
-/* net.c. tern_net_open() makes the state of a new link, whose bytes are 0. tern_net_close() frees everything but the
- * link itself; the network must not use any of it any more. */
+/* net.c. tern_net_open() initializes the state of a new link, whose bytes are 0. tern_net_close() frees everything but
+ * the link itself; the network must not use any of that memory any more. */
 tern_status tern_net_open(struct net_link *net, const struct net_verbs *verbs, const struct tern_boot *boot,
                           const struct tern_link_up *up);
 void        tern_net_close(struct net_link *net);
@@ -296,16 +299,16 @@ bool        tern_net_agrees(const struct net_link *net, uint32_t wire, uint32_t 
                             uint32_t notify_cells);
 tern_status tern_net_disagrees(int rank);
 
-/* The status of an error of the network, except of a transfer: a lack of memory is no fault of the network or of the
- * peer. A transfer that fails in the network gets TERN_ERR_LINK in any case, because it may have had a part of its
- * effect, and only then do the contracts of the calls permit that. */
+/* Return the status for an error of the network, except for an error of a transfer. A lack of memory is no fault of the
+ * network or of the peer. A transfer that fails in the network always gets TERN_ERR_LINK, because it may have had a
+ * part of its effect, and the contracts of the calls permit that only with TERN_ERR_LINK. */
 static inline tern_status tern_net_status(int error)
 {
     return error == ENOMEM ? TERN_ERR_NOMEM : TERN_ERR_LINK;
 }
 
-/* A rank has published no address for the link, yet. Returns TERN_AGAIN. TERN_ERR_LINK: it has published one for the
- * other link, and will never publish one for this link. */
+/* net.c. Report that a rank has published no address for the link. Returns TERN_AGAIN if the rank may still publish
+ * one. Returns TERN_ERR_LINK, with an error text, if the rank has published an address for the other link instead. */
 tern_status tern_net_no_address(const struct net_link *net, int rank, uint16_t other, const char *other_name);
 
 /* net.c. tern_net_memory_make() allocates memory that is filled with 0, in whole pages, and registers it. access is
@@ -395,12 +398,13 @@ void         tern_net_tx_drop(struct net_link *net, struct net_peer *peer);
 tern_status tern_net_messages_open(struct net_link *net);
 bool        tern_net_msg_pending(struct tern_link *link, int peer, unsigned channel);
 
-/* msg_recv.c: the receiving side of messages. receive handles a message that the network has received; put_notify
- * handles the completion data of a put, and notified the same after decoding; receive and notified return false if they
- * have dropped it, because it is not of this job, or its sender has no credit. notify_refused: a put with a
- * notification was refused; the core does not learn of the notification, and its credit returns to the sender. lost:
- * messages of the peer are lost, which becomes an error of the link if the peer is alive some seconds later. The caller
- * must hold the lock, except for close and drop, which run when no other thread uses the link. */
+/* msg_recv.c: the receiving side of messages. receive handles a message that the network has received. put_notify
+ * decodes and handles the completion data of a put with a notification, and notified handles a notification that is
+ * decoded already. receive and notified return false if they have dropped the message or notification, because it is
+ * not of this job, or its sender has no credit. notify_refused: a put with a notification was refused; the core does
+ * not learn of the notification, and its credit returns to the sender. lost: messages of the peer are lost, which
+ * becomes an error of the link if the peer is alive some seconds later. The caller must hold the lock, except for close
+ * and drop, which run when no other thread uses the link. */
 bool    tern_net_receive(struct net_link *net, const struct net_peer *sender, const void *bytes, size_t len);
 void    tern_net_rx_put_notify(struct net_link *net, uint64_t data);
 bool    tern_net_rx_notified(struct net_link *net, const struct net_put_notify *written);

@@ -6,7 +6,7 @@
  * only its location is sent, and the peer reads the request when it has a free server slot. So the peer's memory limits
  * the rate, and requests need no intermediate copy. The peer writes a long response into the same buffer, behind the
  * request, and then sends a message; a short response is in the message. A buffer is reused after its response has
- * arrived. A response names the buffer and its use count, so that a late response is not taken for that of another RPC.
+ * arrived. A response names the buffer and its use count, so that a late response is not matched with a later RPC.
  *
  * Small RPCs use small buffers, of which there are many and which no peer accesses: request and response travel in
  * the messages.
@@ -21,8 +21,8 @@
 _Static_assert(NET_WIRE_RPC <= FRONT, "the headers fit in front of the request");
 #define ASK_NS 1000000000ll
 #define SMALL_BUF_BYTES ((size_t)2 * TERN_LINK_SMALL) /* size of a small buffer: request and response */
-#define SLAB 32                                       /* small buffers allocated together; the most for one peer */
-#define SMALL_BUFS 128 /* limit for all peers together; a peer that uses none may exceed it */
+#define SLAB 32                                       /* small buffers allocated together, and the limit for one peer */
+#define SMALL_BUFS 128                                /* limit for all peers; a peer that uses none may exceed it */
 _Static_assert(TERN_LINK_SMALL % 64 == 0, "a response is aligned to 64 bytes");
 
 /* Buffers that are allocated and registered together. */

@@ -129,7 +129,7 @@ static int send_small(struct net_link *net, const struct call *call, const unsig
 
 /* ---- the steps of a call ---- */
 
-/* The call has been answered, or its response cannot be sent. */
+/* End a call that has been answered, or whose response cannot be sent. */
 static void call_end(struct net_link *net, struct call *call)
 {
     if (call->slot) {
@@ -212,7 +212,7 @@ static int step_fetch(struct net_link *net, struct net_ctx *ctx)
     return then(ctx, net->verbs->rma(net, ctx, true, call->slot->mr.bytes, &call->slot->mr, &from), step_serve);
 }
 
-/* Wait for a slot. */
+/* Take a slot and continue. Returns -EAGAIN if no slot is available. */
 static int step_slot(struct net_link *net, struct net_ctx *ctx)
 {
     struct call *call = (struct call *)ctx;

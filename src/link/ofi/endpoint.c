@@ -178,7 +178,7 @@ static void learn(struct ofi_link *ofi)
     endpoint->key_mask = bits >= 64 || bits == 0 ? UINT64_MAX : (1ull << bits) - 1;
 }
 
-/* Say which endpoint was chosen, and why the others were not. */
+/* Log which endpoint was chosen, and why the others were not. */
 static void tell_chosen(const struct ofi_link *ofi)
 {
     struct tern_fabric_row *rows = NULL;

@@ -1,4 +1,4 @@
-/* limits.c: the limits of the process that a network needs, which a scheduler may have set too low.
+/* limits.c: the limits of the process that matter for a network, which a scheduler may have set too low.
  *
  * A limit that may be too low causes a warning by the first rank of each node when the link is opened, because the job
  * may never reach the limit. The error of an operation that fails later names the limit again.
@@ -16,7 +16,7 @@
 #define FILES_BESIDE 128 /* descriptors for everything but the connections to peers */
 #define KIB 1024ull
 
-/* Return the number of descriptors that the rank may need: over TCP, one for each peer that is used. */
+/* Return the number of descriptors that the rank may need: over TCP, one for each peer that it communicates with. */
 static rlim_t files_wanted(const struct ofi_link *ofi)
 {
     return (rlim_t)ofi->net.ranks + FILES_BESIDE;

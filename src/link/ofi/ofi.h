@@ -1,9 +1,10 @@
 /* ofi.h: the link between nodes, implemented over libfabric.
  *
- * Channels, RPCs, lanes and the retry queue are those of link/net. Here are the endpoint, which a process uses for all
- * traffic (endpoint.c), registered memory (region.c), puts, gets and atomic operations, divided into work requests, and
- * the verbs of link/net (post.c, atomic.c), the receive buffers and the completion queue (progress.c), which any thread
- * may poll: a thread that waits, or the progress thread, which sleeps while nothing happens.
+ * Channels, RPCs, lanes and the retry queue come from link/net. This folder contains the endpoint, which a process uses
+ * for all traffic (endpoint.c), registered memory (region.c), puts, gets and atomic operations, divided into work
+ * requests, and the verbs of link/net (post.c, atomic.c), and the receive buffers and the completion queue
+ * (progress.c). Any thread may poll the completion queue: a thread that waits, or the progress thread, which sleeps
+ * while nothing happens.
  */
 #pragma once
 
@@ -34,7 +35,7 @@ struct ofi_endpoint {
     int                wait_fd;   /* descriptor for sleeping until a completion arrives; -1: none */
     bool               mr_local;  /* the provider requires descriptors of local memory */
     size_t             rma;       /* longest write that is posted with FI_INJECT, in bytes */
-    uint64_t           key_mask;  /* bits that a key chosen by us may have */
+    uint64_t           key_mask;  /* bits that a key chosen by Tern may have */
     unsigned           data_bits; /* bits of remote completion data that a write can carry; 0: none */
     size_t ordered[2][2]; /* [first is a get][second is a get]: lengths up to which the second cannot overtake */
 };
@@ -61,10 +62,10 @@ struct ofi_mr_entry {
     struct net_mr    mr;
 };
 
-#define OFI_RX 4       /* receive buffers that are posted */
-#define OFI_RX_MOST 16 /* all receive buffers: others replace those that cannot be posted again */
+#define OFI_RX 4       /* number of receive buffers that are posted */
+#define OFI_RX_MOST 16 /* number of all receive buffers: spare ones replace buffers that cannot be posted again */
 
-/* A buffer for received messages. The provider places them one behind the other. */
+/* A buffer for received messages. The provider places the messages one behind the other. */
 struct ofi_rx {
     struct net_ctx       ctx;    /* must be first */
     struct ofi_rx_extent extent; /* of the messages that have arrived since the buffer was posted */
@@ -80,7 +81,7 @@ struct ofi_progress_thread {
     bool                      arrived, more; /* data have arrived, or the CQ had more entries, before the next poll */
     _Atomic bool              watching;      /* the thread sleeps on the descriptor */
     struct tern_activity      activity;      /* polls of the CQ by the program */
-    uint32_t                  polls;         /* their number. Guarded by the lock of the link, like relied */
+    uint32_t                  polls;         /* number of these polls. Guarded by the lock of the link, like relied */
     bool                      relied;        /* a thread of the program sleeps until this one rings */
     _Atomic uint32_t          bell, naps;    /* an eventcount that ends a nap */
 };
@@ -109,7 +110,7 @@ struct ofi_link {
 extern const struct tern_link_path tern_ofi_path;
 extern const struct net_verbs      tern_ofi_verbs;
 
-/* Converts a struct tern_link or a struct net_link. */
+/* Convert a struct tern_link or a struct net_link. */
 static inline struct ofi_link *tern_ofi(void *link)
 {
     return link;
@@ -125,8 +126,9 @@ tern_status tern_ofi_fail(const struct ofi_link *ofi, int64_t rc, const char *ca
 const char *tern_ofi_why(const struct net_link *net, int error); /* text of a positive libfabric error number */
 tern_status tern_ofi_resolve(struct net_link *net, struct net_peer *peer);
 
-/* limits.c: raise the soft limit on open files as far as necessary and permitted; warn, on the first rank of each node,
- * of limits that may be too low; write what a failed registration of memory has to do with a limit, or nothing. */
+/* limits.c. raise raises the soft limit on open files as far as necessary and permitted. check warns, on the first rank
+ * of each node, of limits that may be too low. describe writes which limit may have made a registration of memory fail,
+ * or an empty text. */
 void tern_ofi_limits_raise(const struct ofi_link *ofi);
 void tern_ofi_limits_check(const struct ofi_link *ofi);
 void tern_ofi_limits_describe(const struct ofi_link *ofi, char *text, size_t size);
@@ -180,5 +182,6 @@ unsigned    tern_ofi_drain(struct net_link *net);
 void        tern_ofi_poll(struct net_link *net);
 tern_status tern_ofi_progress_thread_start(struct ofi_link *ofi);
 void        tern_ofi_progress_thread_stop(struct ofi_link *ofi);
-/* A thread is about to sleep on the rank's bell. Returns for how many ns it may sleep before it must poll again. */
+/* A thread is about to sleep on the rank's bell. Returns the number of ns for which it may sleep before it must poll
+ * again. */
 int64_t     tern_ofi_may_sleep(struct tern_link *link, bool memory);

@@ -41,10 +41,10 @@
 #define BATCH 16
 #define ROUNDS 8                   /* batches of completions in one poll */
 #define UNHELPED_SLEEP 100000ll    /* ns: without a progress thread, a waiting thread polls again after this time */
-#define UNWATCHED_SLEEP 10000000ll /* ns: the same while the progress thread does not sleep on the descriptor */
-#define POLLED_SLEEP 1000000ll     /* ns: the same while other threads of the program poll */
+#define UNWATCHED_SLEEP 10000000ll /* ns: likewise, while the progress thread does not sleep on the descriptor */
+#define POLLED_SLEEP 1000000ll     /* ns: likewise, while other threads of the program poll */
 #define RETRY_MS 1                 /* operations that the provider refused are retried after this time */
-#define RETRY_NS 1000000ll         /* the same time */
+#define RETRY_NS 1000000ll         /* RETRY_MS in ns */
 #define RECENTLY 300000ll          /* ns: a program that uses the network and has a core polls more often */
 
 /* ---- receive buffers ---- */
@@ -64,14 +64,14 @@ static int rx_post(struct net_link *net, struct net_ctx *ctx)
     return (int)fi_recvmsg(ofi->endpoint.ep, &msg, FI_MULTI_RECV | FI_COMPLETION);
 }
 
-/* The buffer could not be posted: try again later. */
+/* Schedule another attempt to post a buffer that could not be posted. */
 static void rx_refused(struct net_link *net, struct net_ctx *ctx, int error)
 {
     (void)error;
     tern_net_later(net, ctx);
 }
 
-/* Post buffers until OFI_RX are posted, if so many can be. Returns false if no buffer is posted. */
+/* Post idle buffers until OFI_RX are posted, or no buffer is idle. Returns false if no buffer is posted. */
 static bool rx_fill(struct ofi_link *ofi)
 {
     unsigned posted = 0;
@@ -102,7 +102,7 @@ static void rx_message(struct ofi_link *ofi, struct ofi_rx *rx, const struct fi_
 /* The provider reports a buffer as full with the message that takes the last part of it, but may still be receiving
  * messages of other peers into earlier parts: libfabric 1.17 does so over TCP. The buffer can be posted again when the
  * messages that have arrived cover it (rx_extent.h). Until then another one takes its place. If a receive has failed,
- * the provider does not say whether it still owns the buffer, so that it is replaced as well. */
+ * the provider does not say whether it still owns the buffer, so the buffer is replaced as well. */
 static void rx_ended(struct ofi_link *ofi, struct ofi_rx *rx, const struct fi_cq_data_entry *entry, int error)
 {
     if (error == 0 && (entry->flags & FI_RECV) && entry->len > 0)
@@ -208,15 +208,15 @@ static unsigned drain(struct net_link *net)
     return count;
 }
 
-/* True if the last poll of this thread was left to another thread, which held the lock. What that thread reads may
- * include a peer's put into memory that this thread has checked just before. */
+/* True if the last poll of this thread was left to another thread, which held the lock. That thread may read a peer's
+ * put into memory that this thread has checked just before. */
 static _Thread_local bool left_out;
 
 /* Number of polls of the program's threads after the last one by this thread. */
 static _Thread_local uint32_t own_poll;
 
-/* The thread of the program that polls may have read a peer's put for which another thread of the program sleeps, and
- * nothing tells whether it has. The progress thread does not see that put. So the other thread is woken, and does not
+/* The calling thread of the program may have read a peer's put for which another thread of the program sleeps. No entry
+ * of the queue shows that, and the progress thread does not see that put. So the other thread is woken, and does not
  * sleep for long while threads poll (tern_ofi_may_sleep). */
 unsigned tern_ofi_drain(struct net_link *net)
 {
@@ -263,8 +263,8 @@ static bool is_program_active(struct ofi_link *ofi)
     return recent && !has_sleepers(ofi);
 }
 
-/* Poll the queue, unless another thread holds the lock (*left_to_other). Returns for how many nanoseconds there is
- * nothing to do unless the descriptor becomes readable; 0: there may be more now. */
+/* Poll the queue, unless another thread holds the lock (*left_to_other). Returns the number of nanoseconds for which
+ * there is nothing to do unless the descriptor becomes readable; 0: there may be more to do now. */
 static int64_t poll_once(struct ofi_link *ofi, bool *left_to_other)
 {
     struct fid *queue[] = { &ofi->endpoint.cq->fid };
@@ -313,8 +313,8 @@ static int64_t progress_poll(struct tern_helper_poller *poller, bool again)
     return watched || ns == 0 ? ns : TERN_HELPER_NAP;
 }
 
-/* Whether a call of progress_wake() has ended the sleep. What the thread is to do then was published before that call,
- * so the call is forgotten: otherwise the thread would never sleep again. */
+/* Return whether progress_wake() has ended the sleep, and forget the call: otherwise the thread would never sleep
+ * again. The work for the thread was published before the call. */
 static bool is_woken(const struct ofi_progress_thread *thread)
 {
     eventfd_t calls;
@@ -340,7 +340,7 @@ static void progress_sleep(struct tern_helper *helper, int64_t ns)
     atomic_store_explicit(&thread->watching, ns == TERN_HELPER_EVENT, memory_order_relaxed);
     poll(fds, 2, ns == TERN_HELPER_EVENT ? -1 : RETRY_MS);
     atomic_store_explicit(&thread->watching, false, memory_order_relaxed);
-    (void)is_woken(thread); /* the caller looks for the reason in any case */
+    (void)is_woken(thread); /* the caller polls in any case */
 }
 
 static void progress_wake(struct tern_helper *helper)

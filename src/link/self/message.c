@@ -1,5 +1,6 @@
-/* message.c: messages of a rank to itself, through rings in private memory. Each channel has a ring; those of
- * notifications and of tagged messages are created with their first message. */
+/* message.c: messages of a rank to itself, through rings in private memory. Each channel has a ring. The rings of
+ * requests and replies are created when the link is opened, and the ring of any other channel with its first
+ * message. */
 #include <sys/mman.h>
 
 #include "base/options.h"
@@ -83,7 +84,7 @@ static __attribute__((noinline, cold)) tern_status first_message(struct self_lin
     return st;
 }
 
-/* Ensure that the channel has a ring. */
+/* Ensure that the channel has a ring. Returns TERN_OK, or the error of creating it. */
 static inline tern_status ready(struct self_link *self, unsigned channel)
 {
     /* acquire: the ring. Pairs with ring_make(). */

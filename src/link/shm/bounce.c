@@ -224,7 +224,7 @@ static void op_reap(struct shm_lane *lane, struct tern_link_op *op)
         unsigned          index = (unsigned)__builtin_ctzll(left);
         struct shm_chunk *chunk = &shm->bounce_ctl[shm->local].chunk[index];
 
-        /* acquire: the target's copy before ours. Pairs with the release in answer(), bounce_serve.c. */
+        /* acquire: the target's copy before this thread's. Pairs with the release in answer(), bounce_serve.c. */
         if (atomic_load_explicit(&chunk->state, memory_order_acquire) == SHM_CHUNK_DONE)
             chunk_collect(shm, op, index);
         else if (lost)
@@ -262,12 +262,12 @@ static bool collect_all(struct shm_link *shm)
             atomic_load_explicit(&shm->lane_chunks, memory_order_relaxed)) != 0;
 }
 
-/* Whether a new operation may take chunks: no earlier operation of the lane is waiting for one. */
+/* Return whether a new operation may take chunks, because no earlier operation of the lane is waiting for chunks. */
 static bool may_take(const struct shm_lane *lane)
 {
     TERN_LIST_EACH(struct tern_link_op, other, &lane->ops, node)
         if (other->copied < other->xfer.len)
-            return false; /* an earlier operation waits for chunks */
+            return false; /* it waits for chunks */
     return true;
 }
 
@@ -320,7 +320,7 @@ static tern_status bounce_start(struct tern_lane *lane, const struct tern_xfer *
 static tern_status rpc_open(struct tern_lane *lane, const struct tern_xfer *xfer, struct tern_link_op *op)
 {
     struct shm_lane *l = (struct shm_lane *)lane;
-    tern_status st = tern_shm_bounce_open(l->link); /* where CMA copies, the first RPC is the first use of chunks */
+    tern_status      st = tern_shm_bounce_open(l->link); /* if CMA copies, an RPC is the first to use chunks */
 
     return st == TERN_OK ? begin_any(l, xfer, op, true) : st;
 }
@@ -356,7 +356,7 @@ void tern_shm_lane_cancel(struct tern_lane *lane, struct tern_link_op *op)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* The status of a completed operation. Sets the error text here, because another thread may have collected the
+/* Return the status of a completed operation. Sets the error text here, because another thread may have collected the
  * chunks. */
 static tern_status op_status(const struct tern_link_op *op)
 {

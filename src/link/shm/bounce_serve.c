@@ -41,7 +41,7 @@ static bool peer_map(struct shm_link *shm, int peer)
     return true;
 }
 
-/* The data of a peer's chunk, or NULL if the chunk's header is not consistent. */
+/* Return the data of a peer's chunk, or NULL if the chunk's header is not consistent. */
 static unsigned char *peer_bytes(struct shm_link *shm, int peer, uint64_t data, uint64_t len)
 {
     const struct shm_peer_data *known = &shm->peer_data[peer];
@@ -53,8 +53,8 @@ static unsigned char *peer_bytes(struct shm_link *shm, int peer, uint64_t data, 
     return known->map + (data - known->offset);
 }
 
-/* Whether the application's memory is accessible: the application may have unmapped or protected it. Returns 0 if it
- * is accessible, 1 if not, -1 if unknown (special memory, or an old kernel). */
+/* Check whether the application's memory is accessible, because the application may have unmapped or protected it.
+ * Returns 0 if it is accessible, 1 if not, -1 if unknown (special memory, or an old kernel). */
 static int find_out(const void *addr, size_t len, bool write)
 {
     uintptr_t page = (uintptr_t)addr & ~(uintptr_t)4095; /* every page size is a multiple of 4096 */
@@ -86,9 +86,9 @@ static bool copy_safely(int arena, uint64_t data, unsigned char *mine, uint64_t 
     return true;
 }
 
-/* Whether the application's memory is accessible, for an RPC, which accesses the memory directly. If the application
- * unmaps the memory after this check, the process crashes, as region.h documents. Where populating the pages is not
- * possible, mapped memory counts as accessible. */
+/* Return whether the application's memory is accessible, for an RPC, which accesses the memory directly. If the
+ * application unmaps the memory after this check, the process crashes, as region.h documents. If the kernel cannot
+ * populate pages, mapped memory counts as accessible. */
 static bool is_mapped(const void *addr, size_t len, bool write)
 {
     uintptr_t     page = (uintptr_t)addr & ~(uintptr_t)4095, end = (uintptr_t)addr + len;
@@ -151,7 +151,7 @@ static tern_status serve_rpc(struct shm_link *shm, const struct shm_chunk *w, co
     return st;
 }
 
-/* Number of data bytes that a request uses in its chunk; SIZE_MAX if the lengths are not valid. */
+/* Return the number of data bytes that a request uses in its chunk; SIZE_MAX if the lengths are not valid. */
 static size_t bytes_of(const struct shm_chunk *w)
 {
     if (w->verb != SHM_RPC)

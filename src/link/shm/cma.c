@@ -44,7 +44,7 @@ bool tern_shm_cma_works(struct shm_link *shm, const struct tern_mem_handle *hand
         *known = probe(handle) ? SHM_CMA_YES : SHM_CMA_NO;
         if (*known == SHM_CMA_NO)
             tern_base_log(TERN_LOG_INFO, "no cross-memory attach to rank %d (%s): using the bounce buffer", peer,
-                          errno ? strerror(errno) : "another process answers to its number");
+                          errno ? strerror(errno) : "its process id belongs to another process");
     }
     return *known == SHM_CMA_YES;
 }
@@ -57,8 +57,8 @@ static tern_status cma_status(const struct tern_lane *lane, const struct tern_li
     }
     if (error == EFAULT)
         return tern_base_fail(TERN_ERR_LINK,
-                              "memory at either end is not mapped: the source or destination here, or "
-                              "what rank %d registered; keep it until the region is freed",
+                              "memory at either end is not mapped: the source or destination here, or the "
+                              "memory that rank %d registered; keep it until the region is freed",
                               part->rank);
     return tern_base_fail(TERN_ERR_LINK, "cross-memory attach to rank %d: %s", part->rank, strerror(error));
 }

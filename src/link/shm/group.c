@@ -7,11 +7,11 @@
  * Jobs that continue after the death of a rank also poll all slots: whether a member had arrived is then one store,
  * which all ranks read alike.
  *
- * A signal is a word: the number of the barrier, and in the lowest bits which kinds of members its sender knows of, the
- * sender included: members that have contributed (an all-gather), and members that have not (a barrier). In the usual
- * case, each word that a member waits for is equal to its own. A member that receives another word of the same barrier
- * adds its bits to its own word, so that all members learn of it. Words of odd and even barriers have different
- * places: a member that is one barrier ahead does not overwrite a word that has not been read.
+ * A signal is a word that contains the number of the barrier. Its lowest bits say which kinds of members the sender
+ * knows of, including the sender: members that have contributed (an all-gather), and members that have not (a barrier).
+ * In the usual case, each word that a member waits for is equal to its own word. A member that receives another word of
+ * the same barrier adds the bits of that word to its own, so that all members learn of them. Words of odd and even
+ * barriers have different places: a member that is one barrier ahead does not overwrite a word that has not been read.
  *
  * The slots of the world and of the node are in the control memory of the link. The members of other teams share memory
  * that one of them has allocated in the arena, and that the last of them to leave the team frees.
@@ -34,13 +34,13 @@ struct shm_group {
     struct shm_link         *shm;
     struct shm_barrier_slot *slots;    /* [size] */
     _Atomic uint32_t        *left;     /* number of members that have closed the group; NULL: the world, or the node */
-    uint64_t                 bytes;    /* of the memory that the members share, without the boards */
+    uint64_t                 bytes;    /* size of the memory that the members share, without the boards */
     void                    *boards;   /* mapped at their first use; NULL: not mapped */
     bool                     by_slots; /* poll the slots of all members instead of dissemination */
     uint32_t                 rounds;
     uint32_t                 barrier; /* number of the last barrier entered */
-    uint32_t                 word;    /* of that barrier */
-    uint32_t                 kind;    /* of this member in the next barrier */
+    uint32_t                 word;    /* this member's word in that barrier */
+    uint32_t                 kind;    /* kind of this member in the next barrier */
     uint32_t                 round;   /* the round of that barrier that this member waits for */
     uint32_t                 seen;    /* number of members, from the first, known to have arrived */
 };
@@ -160,7 +160,8 @@ static void tell(struct shm_group *group)
     ring(group, partner);
 }
 
-/* A word differs from the own word. Return whether it is of the same barrier, in which members make different calls. */
+/* Handle a word that differs from this member's word. Returns whether it is a word of the same barrier, in which the
+ * members then make different calls. */
 static __attribute__((noinline)) bool is_mixed(struct shm_group *group, uint32_t word)
 {
     if ((word ^ group->word) > KINDS)
@@ -170,17 +171,18 @@ static __attribute__((noinline)) bool is_mixed(struct shm_group *group, uint32_t
     return true;
 }
 
-/* Whether the word of the current barrier has been written. */
+/* Return whether the word of the current barrier has been written. */
 static inline bool has_signaled(struct shm_group *group, const _Atomic uint32_t *at)
 {
-    /* acquire: everything that the writer did before, and those from which it has signals. Pairs with the release in
-     * tell() and shm_arrive(). */
+    /* acquire: everything before the arrival of the writer, and of the members whose signals the writer has received.
+     * Pairs with the releases in tell() and shm_arrive(). */
     uint32_t word = atomic_load_explicit(at, memory_order_acquire);
 
     return TERN_LIKELY(word == group->word) || is_mixed(group, word);
 }
 
-/* Whether all members have arrived. Continues at the first member that had not. */
+/* Return whether all members have arrived. The check continues at the first member that had not arrived at the previous
+ * check. */
 static bool all_came(struct shm_group *group)
 {
     while (group->seen < group->base.size &&
@@ -236,10 +238,10 @@ static bool shm_arrived(struct tern_link_group *base)
     return true;
 }
 
-/* The word that a member published when it arrived at a barrier, or at an earlier one. */
+/* Return the word that a member published when it arrived at a barrier, or at an earlier one. */
 static uint32_t word_at(const struct shm_group *group, uint32_t member, uint32_t barrier)
 {
-    /* acquire: what the member did before. Pairs with the release in shm_arrive(). */
+    /* acquire: everything before the arrival of the member. Pairs with the release in shm_arrive(). */
     return atomic_load_explicit(&group->slots[member].arrived[barrier & 1], memory_order_acquire);
 }
 
@@ -250,7 +252,7 @@ static bool shm_has_arrived(const struct tern_link_group *base, uint32_t member)
     return word_at(group, member, group->barrier) >> KIND_BITS == group->barrier << KIND_BITS >> KIND_BITS;
 }
 
-/* Whether no member is left that will depart in this round. A member that dies or leaves the job later wakes the
+/* Return whether no member is left that will depart in this round. A member that dies or leaves the job later wakes the
  * others: see boot/relay.h and core/job.c. */
 static bool all_departed(const struct shm_group *group)
 {
@@ -266,7 +268,7 @@ static bool all_departed(const struct shm_group *group)
     return true;
 }
 
-/* The last member to depart wakes the others: otherwise each of n ranks would wake up to n times. */
+/* The last member that departs wakes the others: otherwise each of n ranks would wake up to n times. */
 static void shm_depart(struct tern_link_group *base, uint64_t object)
 {
     struct shm_group *group = (struct shm_group *)base;

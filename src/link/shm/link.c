@@ -19,8 +19,8 @@ size_t tern_shm_barrier_block_offset(int locals, uint32_t id)
     return (size_t)locals * (sizeof(struct shm_bounce_ctl) + id * (sizeof(struct shm_barrier_slot) + TERN_LINK_BOARD));
 }
 
-/* Reserve the control memory, unless another rank has done so: the kernel checks every page of memory that is reserved
- * already. Ranks that start at the same time may all reserve it. */
+/* Reserve the control memory, unless another rank has done so; reserving memory that is reserved already takes time,
+ * because the kernel checks every page. Ranks that start at the same time may all reserve it. */
 static tern_status reserve_control(struct shm_link *shm, uint64_t offset)
 {
     _Atomic uint32_t *done = &shm->boot->segment->has_control;

@@ -27,13 +27,13 @@
 
 static tern_status attach_senders(struct tern_link_watch *watch);
 
-/* Number of rings, by kind of queue. */
+/* The number of rings, by kind of queue. */
 static const unsigned rings_of[SHM_RINGS] = { TERN_CHANNELS_PAIR, 1, TERN_CHANNELS_PAIR };
-/* Channel of the first ring, by kind of queue. */
+/* The channel of the first ring, by kind of queue. */
 static const unsigned channel_of[SHM_RINGS] = { TERN_CHANNEL_REQUEST, TERN_CHANNEL_TAGGED,
                                                 TERN_CHANNEL_HELPER_REQUEST };
 
-/* Kind of the queue that has the ring of a channel. Notifications have no ring. */
+/* Return the kind of queue that has the ring of a channel. Notifications have no ring. */
 static inline enum shm_queue_kind kind_of(unsigned channel)
 {
     static const uint8_t of[TERN_CHANNELS] = { [TERN_CHANNEL_TAGGED] = SHM_QUEUE_TAGGED,
@@ -43,7 +43,7 @@ static inline enum shm_queue_kind kind_of(unsigned channel)
     return (enum shm_queue_kind)of[channel];
 }
 
-/* All ranks of the node compute the same shape. */
+/* Return the shape of a ring. All ranks of the node compute the same shape. */
 static struct tern_ring_shape shape_of(const struct shm_link *shm, enum shm_queue_kind kind, uint64_t bytes)
 {
     const struct tern_segment *segment = shm->boot->segment;
@@ -156,8 +156,8 @@ void tern_shm_announce(struct shm_link *shm, int peer, enum shm_queue_kind kind,
     struct shm_queue_ref *ref = tern_shm_queue_ref_between(shm, local, shm->local, kind);
 
     atomic_store_explicit(&ref->bytes, bytes, memory_order_relaxed);
-    /* release: the size before the offset, and both before the count. Pair with the acquires in
-     * rx_check() and attach_senders(). */
+    /* release: the size before the offset, and both before the count. Pairs with the acquires in rx_check() and
+     * attach_senders(). */
     atomic_store_explicit(&ref->offset, offset, memory_order_release);
     atomic_fetch_add_explicit(&shm->bounce_ctl[local].senders, 1, memory_order_release);
 }

@@ -88,7 +88,7 @@ static bool grow(struct tern_nq_producer *p)
     if (overflow == 0)
         return false;
     if (cells_make(tx, TERN_NQ_OVERFLOW, overflow, bytes) < 0) {
-        tern_base_log(TERN_LOG_WARN, "%s; notifications to rank %d wait whenever it has not looked at the last %u",
+        tern_base_log(TERN_LOG_WARN, "%s; notifications to rank %d wait whenever it has not received the last %u",
                       tern_base_detail(), tx->peer, tx->shm->notify.primary);
         return false;
     }
@@ -187,7 +187,7 @@ static inline void wake_sender(struct shm_notify_rx *rx)
                                                                                     cell is free */
 }
 
-/* Map the overflow cells. The current notification says that the next one lies there. */
+/* Map the overflow cells, because the next notification lies there, as the current one says. */
 static __attribute__((noinline)) tern_status map_overflow(struct shm_notify_rx *rx)
 {
     struct tern_nq *shared = rx->queue.shared;
@@ -268,11 +268,11 @@ static __attribute__((noinline)) bool stays(struct shm_notify_rx *rx)
     return false;
 }
 
-/* The fast path for a notification: nobody else is waiting, and the notification looks like the previous one.
- * Everything that can be computed in advance is computed before the notification arrives, above all the destination
- * of its payload: otherwise the application's next load from there would be speculated before the address of the
- * store is known, and replayed. A value that is used twice is read once into a local variable, because the sender
- * can change the cell. */
+/* The fast path for a notification: no other thread waits, and the notification looks like the previous one. Everything
+ * that can be computed in advance is computed before the notification arrives, above all the destination of its
+ * payload: otherwise the application's next load from there would be speculated before the address of the store is
+ * known, and replayed. A value that is used twice is read once into a local variable, because the sender can change the
+ * cell. */
 static bool expect(struct tern_link_watch *watch, struct tern_link_expected *expected, unsigned polls)
 {
     struct shm_notify_rx      *rx = (struct shm_notify_rx *)watch;

@@ -21,7 +21,7 @@ static const struct tern_link_path mapped_path = { .name = "shm",
 
 static tern_status map_file(struct tern_link_part *part, int file, uint64_t offset)
 {
-    uint64_t    unit = tern_boot_space_unit(file), before = offset % unit; /* of adopted memory, any number */
+    uint64_t    unit = tern_boot_space_unit(file), before = offset % unit; /* any number for adopted memory */
     uint64_t    reach = part->reserve > part->size ? part->reserve : part->size;
     uint64_t    bytes = reach <= UINT64_MAX - before ? tern_base_round_up(before + reach, unit) : 0;
     struct stat about;

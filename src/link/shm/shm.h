@@ -27,14 +27,14 @@
 #define SHM_GROUPS 2
 #define SHM_ROUNDS 12 /* rounds of a barrier: TERN_MAX_NODE_RANKS is 2^12 */
 
-/* The request to the target: copy from the chunk, copy into the chunk, or execute the RPC request in the chunk and
+/* What the target is asked to do: copy from the chunk, copy into the chunk, or execute the RPC request in the chunk and
  * write the response behind the request. */
 enum shm_verb { SHM_PUT, SHM_GET, SHM_RPC };
 
 enum shm_chunk_state { SHM_CHUNK_MINE, SHM_CHUNK_POSTED, SHM_CHUNK_DONE };
 
 /* One chunk of a bounced transfer. The initiator owns and writes the chunk, except between POSTED and DONE, when the
- * target does. Neither side trusts the fields that it reads here, except for those that only the other side can
+ * target does. Neither side trusts the fields that it reads here, except for those whose values only the other side can
  * know. */
 struct shm_chunk {
     _Alignas(64) _Atomic uint32_t state; /* enum shm_chunk_state */
@@ -68,7 +68,7 @@ _Static_assert(sizeof(struct shm_bounce_ctl) == 128 + 64 * SHM_CHUNKS + 128 * TE
  * n are those with index n & 1: group.c explains them. */
 struct shm_barrier_slot {
     struct {
-        _Alignas(64) _Atomic uint32_t word[2]; /* what the partner of this round has signaled. Writer: the partner */
+        _Alignas(64) _Atomic uint32_t word[2]; /* the signal of the partner of this round. Writer: the partner */
     } round[SHM_ROUNDS];
     _Alignas(64) _Atomic uint32_t arrived[2]; /* arrivals of the member. Writer: the member */
     struct tern_barrier_slot state;           /* departures, and the calls that contribute. Writer: the member */
@@ -258,11 +258,11 @@ static inline struct tern_slot *tern_shm_slot(const struct shm_link *shm, int ra
     return &shm->boot->segment->slot[rank];
 }
 
-/* Offset of barrier block `id` in the control memory: the slots of the members, then their boards. With id ==
- * SHM_GROUPS, the offset of the queue directory. */
+/* Return the offset of barrier block `id` in the control memory: the slots of the members, then their boards. If id is
+ * SHM_GROUPS, return the offset of the queue directory. */
 size_t tern_shm_barrier_block_offset(int locals, uint32_t id);
 
-/* The queue_ref of the given kind for the queue from one local rank to another. */
+/* Return the queue_ref of the given kind for the queue from one local rank to another. */
 static inline struct shm_queue_ref *tern_shm_queue_ref_between(const struct shm_link *shm, int to, int from,
                                                                enum shm_queue_kind kind)
 {
@@ -275,7 +275,7 @@ void        tern_shm_detach(struct tern_link *link, struct tern_link_part *part)
 
 bool tern_shm_cma_works(struct shm_link *shm, const struct tern_mem_handle *handle, int peer);
 
-/* Say once for each peer that the option TERN_CMA forbids cross-memory attach. */
+/* Log once for each peer that the option TERN_CMA forbids cross-memory attach. */
 void tern_shm_cma_off(struct shm_link *shm, int peer);
 
 tern_status tern_shm_bounce_open(struct shm_link *shm);

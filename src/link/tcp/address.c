@@ -95,8 +95,8 @@ static bool is_link_local(const uint8_t address[16])
                             : address[0] == 0xfe && (address[1] & 0xc0) == 0x80;
 }
 
-/* Find the address that packets to machines elsewhere carry: that of the interface with the default route. Nothing is
- * sent. Returns false if there is no such route. */
+/* Find the source address of packets to distant machines, which is an address of the interface with the default route.
+ * No packet is sent. Returns false if there is no such route. */
 static bool find_default(uint8_t address[16])
 {
     struct sockaddr_in    to = { .sin_family = AF_INET,
@@ -126,7 +126,7 @@ static void add(struct address *mine, const uint8_t address[16])
         memcpy(mine->address[mine->count++], address, 16);
 }
 
-/* Add the addresses of the interfaces: IPv4, IPv6, and loopback at last. */
+/* Add the addresses of the interfaces: first IPv4, then IPv6, and loopback last. */
 static void add_interfaces(struct address *mine, const struct ifaddrs *list)
 {
     enum { FOUR, SIX, LOOPBACK, ORDERS };

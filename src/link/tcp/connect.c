@@ -1,12 +1,14 @@
 /* connect.c: making and closing connections.
  *
  * Two ranks have one connection. It is made when one of them first needs it. Both sides prove that they belong to the
- * job (boot/handshake.h) before the connection carries frames; a process that does not is sent away. A peer is tried at
- * one of its addresses after the other until it is reached.
+ * job (boot/handshake.h) before the connection carries frames; the connection of a process that does not is closed. The
+ * addresses of a peer are tried one after the other until the peer is reached.
  *
- * If both ranks connect at the same time, the connection of the lower rank is kept: it refuses that of its peer if the
- * peer has answered its own (it has sent HELLO), and gives up its own otherwise; the higher rank gives up its own when
- * it has confirmed that of the lower one. What is refused is tried again after a pause, if there is no connection then.
+ * If both ranks connect at the same time, one of the two connections is given up. When the lower rank receives CONFIRM
+ * on the connection that the higher rank has begun, it refuses that connection if its own attempt has reached the
+ * higher rank (it has sent HELLO), and otherwise gives up its own attempt. The higher rank gives up its own attempt
+ * when it accepts the connection of the lower rank. A refused attempt is repeated after a pause, if there is no
+ * connection by then.
  *
  * A connection that breaks is not made again: messages were lost.
  */
@@ -24,9 +26,9 @@
 #define MS 1000000ll
 #define FIRST_TRY_MS 2000 /* time for an address; four times as long in each pass over the addresses */
 #define PAUSE_MS 20       /* after an attempt that the peer has closed */
-#define REFUSALS 1000u    /* such attempts after which the address counts as one that cannot be reached */
-#define PASSES 4          /* over the addresses of a peer that cannot be reached */
-#define STRANGERS 64u     /* connections whose peers are not known yet, beside those of the ranks */
+#define REFUSALS 1000u    /* number of such attempts after which the address counts as one that cannot be reached */
+#define PASSES 4          /* passes over the addresses of a peer after which it counts as unreachable */
+#define STRANGERS 64u     /* connections of unknown peers, in addition to one for each rank */
 #define ACCEPTS 64        /* connections that one poll accepts */
 
 /* ---- sockets ---- */
@@ -67,7 +69,8 @@ void tern_tcp_conn_free(struct tcp_conn *conn)
     free(conn);
 }
 
-/* Close the socket. The memory is freed at the end of the poll: a later event of the poll may be of the connection. */
+/* Close the socket. The memory is freed at the end of the poll, because a later event of the poll may belong to the
+ * connection. */
 static void shut(struct tcp_link *tcp, struct tcp_conn *conn)
 {
     if (conn->state == TCP_CLOSED)
@@ -132,7 +135,7 @@ static bool prepare(struct tcp_conn *conn)
     return conn->out && conn->in;
 }
 
-/* The connection has proved to lead to the peer: it carries frames from now on. */
+/* Start to use a connection for frames: both sides have proved that they belong to the job. */
 static void is_up(struct tcp_link *tcp, struct tcp_conn *conn, struct net_peer *peer)
 {
     tcp->strangers -= conn->state == TCP_LISTENS || conn->state == TCP_WELCOMES;
@@ -154,7 +157,8 @@ static struct tcp_route *route_of(struct net_peer *peer)
     return tern_tcp_route(peer);
 }
 
-/* Give up the attempt to connect to a peer, because its own connection is kept, or because the attempt has failed. */
+/* Give up the attempt to connect to a peer, because the connection that the peer has begun is kept, or because the
+ * attempt has failed. */
 static void drop_attempt(struct tcp_link *tcp, struct tcp_route *route)
 {
     if (route->attempt)
@@ -162,7 +166,7 @@ static void drop_attempt(struct tcp_link *tcp, struct tcp_route *route)
     route->attempt = NULL;
 }
 
-/* Decide about the connection of a peer that has confirmed it. Returns false if it is refused. */
+/* Decide about a connection that a peer has begun and confirmed. Returns false if the connection is refused. */
 static bool adopt(struct tcp_link *tcp, struct tcp_conn *conn)
 {
     struct net_peer  *peer = tern_net_peer(&tcp->net, (int)conn->greet.node);
@@ -198,7 +202,7 @@ static void shake_accepted(struct tcp_link *tcp, struct tcp_conn *conn)
         (result == TERN_HANDSHAKE_VALID && (hello ? welcome(tcp, conn) : adopt(tcp, conn))))
         return;
     if (result == TERN_HANDSHAKE_INVALID && !tcp->warned) {
-        tern_base_log(TERN_LOG_WARN, "a stranger connected to a port of this job, and was sent away");
+        tern_base_log(TERN_LOG_WARN, "a process outside this job connected to a port of this rank and was rejected");
         tcp->warned = true;
     }
     shut(tcp, conn);
@@ -218,8 +222,8 @@ static void attempt_failed(struct tcp_link *tcp, struct tcp_route *route, int er
     route->accepted = false;
 }
 
-/* The peer has closed the connection: because it has a connection to this rank, or connects itself, or is flooded with
- * connections. Try again after a pause, but not forever. */
+/* Handle an attempt whose connection the peer has closed: because the peer has a connection to this rank, or connects
+ * itself, or is flooded with connections. Try again after a pause, but not forever. */
 static void attempt_refused(struct tcp_link *tcp, struct tcp_route *route)
 {
     unsigned pass = route->pass;
@@ -230,7 +234,7 @@ static void attempt_refused(struct tcp_link *tcp, struct tcp_route *route)
         route->pass = pass;
 }
 
-/* The kernel has connected, or could not: send HELLO. */
+/* Send HELLO if the kernel has made the connection, or give up the attempt. */
 static void greet(struct tcp_link *tcp, struct tcp_conn *conn)
 {
     struct tcp_route *route = tern_tcp_route(conn->peer);
@@ -258,7 +262,7 @@ static void shake_begun(struct tcp_link *tcp, struct tcp_conn *conn)
                                         conn->fd)) {
     case TERN_HANDSHAKE_PENDING: break;
     case TERN_HANDSHAKE_INVALID:
-        route->accepted = false; /* by another process */
+        route->accepted = false; /* the process that accepted it is not the peer */
         attempt_failed(tcp, route, EPROTO);
         break;
     case TERN_HANDSHAKE_CLOSED: attempt_refused(tcp, route); break;
@@ -287,8 +291,9 @@ void tern_tcp_shake(struct tcp_link *tcp, struct tcp_conn *conn)
 
 /* ---- accepting ---- */
 
-/* Close the oldest accepted connection in the state in which there are most. So neither processes that send nothing nor
- * those that repeat the HELLO of a rank, and cannot go on, keep out the ranks. Returns false if there is none. */
+/* Close the oldest accepted connection among those in the more frequent state of the handshake. So the ranks are kept
+ * out neither by processes that send nothing, nor by processes that repeat the HELLO of a rank but cannot send its
+ * CONFIRM. Returns false if there is none. */
 static bool evict(struct tcp_link *tcp)
 {
     struct tcp_conn *oldest[2] = { NULL, NULL };
@@ -308,7 +313,8 @@ static bool evict(struct tcp_link *tcp)
     return oldest[most] != NULL;
 }
 
-/* While a resource for connections is missing, the port is not polled, which would return at once, but tried. */
+/* Stop polling the port (deaf) while the process lacks a resource for new connections, because a poll would return at
+ * once; every drain then tries to accept instead. */
 static void set_deaf(struct tcp_link *tcp, bool deaf)
 {
     if (tcp->deaf == deaf)

@@ -3,8 +3,8 @@
  * A thread of the program that waits in Tern reads the sockets. When no thread does, the progress thread must, so that
  * puts and gets of other ranks complete whatever this rank is doing. The progress thread is an instance of
  * boot/helper.h that sleeps on file descriptors: on all sockets, in epoll_wait(). While the program reads the sockets
- * itself, events would wake the progress thread for nothing. Then it naps instead, until the program has not polled for
- * some time (RECENTLY), or is about to sleep and calls tern_tcp_may_sleep().
+ * itself, events would wake the progress thread for nothing. Then the thread naps instead, until the program has not
+ * polled for some time (RECENTLY), or is about to sleep and calls tern_tcp_may_sleep().
  *
  * A poll asks epoll which sockets are ready, unless there are so few connections that reading them costs less.
  */
@@ -18,7 +18,7 @@
 #include "boot/bell.h"
 #include "link/tcp/tcp.h"
 
-#define EVENTS 32               /* sockets that are ready, in one poll */
+#define EVENTS 32               /* number of events that one poll takes from epoll */
 #define FEW 2u                  /* connections that are read without asking which are ready */
 #define ASK 64u                 /* polls after which epoll is asked nevertheless, for new connections */
 #define UNHELPED_SLEEP 100000ll /* ns: without a progress thread, a waiting thread polls again after this time */
@@ -46,7 +46,7 @@ static unsigned handle_event(struct tcp_link *tcp, const struct epoll_event *eve
         return 1;
     }
     if (event->data.ptr == &tcp->progress_thread)
-        return 0; /* its own matter */
+        return 0; /* the progress thread reads this event */
     if (conn->state == TCP_CLOSED)
         return 0;
     if (conn->state != TCP_UP) {
@@ -210,7 +210,7 @@ static void progress_sleep(struct tern_helper *helper, int64_t ns)
     eventfd_t                   calls;
 
     epoll_wait(tcp_of(thread)->epoll, &event, 1, ns == TERN_HELPER_EVENT ? -1 : RETRY_MS);
-    (void)eventfd_read(thread->wake, &calls); /* the caller looks for the reason in any case */
+    (void)eventfd_read(thread->wake, &calls); /* the caller polls in any case */
 }
 
 static void progress_wake(struct tern_helper *helper)
@@ -257,7 +257,7 @@ void tern_tcp_progress_thread_stop(struct tcp_link *tcp)
     tcp->epoll = -1;
 }
 
-/* Whatever a poll executes for a peer rings the bell, so a thread may sleep until then. */
+/* The execution of every request of a peer rings the bell, so a thread may sleep until then. */
 int64_t tern_tcp_may_sleep(struct tern_link *link, bool memory)
 {
     struct tcp_link            *tcp = tern_tcp(link);

@@ -1,8 +1,8 @@
 /* receive.c: reading frames from a connection, and executing them.
  *
- * Bytes are read into a buffer. What the buffer holds of the data of a frame is copied to its place; the rest of the
- * data is read there directly, together with the head of the next frame. After a frame with much data, no more than a
- * head is read in advance, so that nearly all data of a sequence of large transfers are read directly.
+ * Bytes are read into a buffer. The data of a frame that are in the buffer are copied to their destination; the rest of
+ * the data is read to the destination directly, together with the head of the next frame. After a frame with much data,
+ * no more than a head is read in advance, so that nearly all data of a sequence of large transfers are read directly.
  *
  * A frame that no rank of this job sends in this state of the connection closes the connection, with a text that names
  * the sender. A WRITE or READ that does not fit the memory of this rank is refused, and its data are dropped.
@@ -33,7 +33,8 @@ static bool give_up(struct tcp_link *tcp, struct tcp_conn *conn, int error, cons
     return false;
 }
 
-/* The peer has sent what no rank of this job sends. That is an error of the link, as it is of a message. */
+/* Close the connection because the peer has sent a frame that no rank of this job sends, and record an error of the
+ * link, as for an invalid message. Returns false. */
 static bool damaged(struct tcp_link *tcp, struct tcp_conn *conn, const char *text)
 {
     return give_up(tcp, conn, EPROTO, text);
@@ -107,7 +108,8 @@ static void end_write(struct tcp_link *tcp, struct tcp_conn *conn)
     tern_tcp_push(tcp, conn);
 }
 
-/* Send what a READ asks for. Small data are copied now, so that a WRITE behind the READ does not change them. */
+/* Send the data that a READ requests. Small data are copied now, so that a WRITE behind the READ does not change them.
+ * Returns false if the connection is closed. */
 static bool answer_read(struct tcp_link *tcp, struct tcp_conn *conn, const struct tcp_decoded *frame)
 {
     const struct tcp_mem *mem = tern_tcp_mem_find(tcp, frame->place.key, NET_REMOTE_READ);
@@ -203,7 +205,7 @@ static void end(struct tcp_link *tcp, struct tcp_conn *conn)
     tern_tcp_wr_done(tcp, wr, conn->body.refused ? EFAULT : 0);
 }
 
-/* Execute a frame that is complete with its head. Returns false if the connection is closed. */
+/* Execute a frame without data. Returns false if the connection is closed. */
 static bool execute(struct tcp_link *tcp, struct tcp_conn *conn, const struct tcp_decoded *frame)
 {
     switch (frame->head.kind) {
@@ -236,7 +238,7 @@ static void move_data(struct tcp_conn *conn)
     body->left -= part;
 }
 
-/* Handle the frames in the buffer, as far as they are complete. Returns their number. */
+/* Execute the frames in the buffer, as far as they are complete. Returns their number. */
 static unsigned handle(struct tcp_link *tcp, struct tcp_conn *conn)
 {
     unsigned count = 0;
@@ -248,7 +250,7 @@ static unsigned handle(struct tcp_link *tcp, struct tcp_conn *conn)
         enum tcp_decode_result result = tern_tcp_wire_decode(at, have, frame);
 
         if (result == TCP_INVALID)
-            damaged(tcp, conn, "it sent a frame that has no meaning");
+            damaged(tcp, conn, "it sent an invalid frame");
         if (result != TCP_DECODED || (frame->head.kind == TCP_MESSAGE && have - frame->bytes < frame->data))
             break;
         count++;

@@ -1,7 +1,8 @@
 /* region.c: the memory that peers may access: parts of regions, and buffers of link/net.
  *
- * Each has an entry in a table. Its key contains the index in the table; the rest is random and cannot be guessed.
- * Peers address the memory by key and offset. The program's own buffers need no registration.
+ * Each piece of memory has an entry in a table. The key of the memory contains the index in the table; the rest of the
+ * key is random and cannot be guessed. Peers address the memory by key and offset. The program's own buffers need no
+ * registration.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +75,7 @@ tern_status tern_tcp_register(struct net_link *net, const void *addr, size_t len
     return TERN_OK;
 }
 
-/* Frames that are being received or sent use the memory no more. */
+/* Make the frames that are being received or sent stop using the memory. */
 static void detach_all(struct tcp_link *tcp, const struct tcp_mem *mem)
 {
     TERN_LIST_EACH(struct tcp_conn, conn, &tcp->conns, node) {

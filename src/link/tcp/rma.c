@@ -52,7 +52,7 @@ void tern_tcp_wr_pool_close(struct tcp_link *tcp)
     free(tcp->wr);
 }
 
-/* Returns a work request for the peer, or NULL if none is available; in that case this rank's bell rings when one is
+/* Return a work request for the peer, or NULL if none is available; in that case this rank's bell rings when one is
  * freed. */
 static struct tcp_wr *wr_take(struct tcp_link *tcp, struct net_peer *peer, net_post_fn *post, net_ended_fn *ended)
 {
@@ -105,7 +105,8 @@ static void wr_end(struct tcp_link *tcp, struct tcp_wr *wr)
 /* ---- frames ---- */
 
 /* Queue a WRITE of the given kind. If the data are not copied, wr->unsent is set, and tern_tcp_wr_sent() is called when
- * they are sent. more is the notice or the RPC of the kind. last: the work request has no other WRITE. */
+ * they are sent. more is the notice or the RPC that the kind needs. last: this is the last WRITE of the work
+ * request. */
 static int queue_write(struct tcp_wr *wr, const struct net_remote *to, const void *data, enum tcp_kind kind,
                        const void *more, bool last)
 {
@@ -194,7 +195,7 @@ static int wr_post(struct net_link *net, struct net_ctx *ctx)
     unsigned char       *local;
     int                  rc;
 
-    if (!has_more(op)) { /* another work request has posted the rest, or nobody waits */
+    if (!has_more(op)) { /* another work request has posted the rest, or the core no longer waits */
         wr_end(tcp, wr);
         return 0;
     }
@@ -214,7 +215,7 @@ static int wr_post(struct net_link *net, struct net_ctx *ctx)
     return rc;
 }
 
-/* The piece could not be posted. */
+/* Fail the operation, because a piece of it could not be posted. */
 static void wr_failed(struct net_link *net, struct net_ctx *ctx, int error)
 {
     struct tcp_wr *wr = (struct tcp_wr *)ctx;
@@ -230,7 +231,7 @@ void tern_tcp_wr_sent(struct tcp_link *tcp, struct tcp_wr *wr)
 
     wr->unsent = false;
     if (!tern_base_list_empty(&wr->node))
-        return; /* all is sent; the acknowledgement follows */
+        return; /* everything is sent; the acknowledgement follows */
     if (wr->owner) {
         tern_base_list_append(&tcp->sent, &wr->node); /* a message */
         if (!tcp->draining)
@@ -238,7 +239,7 @@ void tern_tcp_wr_sent(struct tcp_link *tcp, struct tcp_wr *wr)
     } else if (has_more(wr->op)) {
         tern_net_post(&tcp->net, &wr->ctx);
     } else if (conn) {
-        tern_base_list_append(&conn->unacked, &wr->node); /* the rest is not sent: somebody has given up */
+        tern_base_list_append(&conn->unacked, &wr->node); /* the rest is not sent, because the operation was given up */
     }
 }
 
@@ -288,7 +289,8 @@ static void op_start(struct tcp_link *tcp, struct tern_link_op *op, struct tcp_w
     }
 }
 
-/* Returns the first work request of a transfer; NULL: there is none now, or no credit for its notification. */
+/* Return the first work request of a transfer; NULL: none is available now, or there is no credit for its
+ * notification. */
 static struct tcp_wr *wr_begin(struct tcp_link *tcp, struct net_peer *peer, const struct tern_xfer *xfer)
 {
     struct tcp_wr *wr = NULL;
@@ -324,7 +326,7 @@ static tern_status tcp_start(struct tern_lane *lane, const struct tern_xfer *xfe
     if (wr) {
         tern_net_op_init(op, xfer, l, peer);
         tern_base_list_push(&l->ops, &op->node);
-        op->net.in_flight = 1; /* until all that can be posted is posted */
+        op->net.in_flight = 1; /* keeps the operation while it is posted */
         op_start(tcp, op, wr);
         if (!xfer->get && xfer->len <= TCP_COPIED && op->net.started == xfer->len)
             op->copied = xfer->len;
@@ -336,8 +338,8 @@ static tern_status tcp_start(struct tern_lane *lane, const struct tern_xfer *xfe
     return st;
 }
 
-/* Frames are executed in their order. A get of much data is answered from the memory as it is when the data are sent,
- * so that a put behind it must wait. */
+/* Return whether xfer, posted now, cannot overtake op. Frames are executed in their order. But a get of much data is
+ * answered from the memory as it is when the data are sent, so that a put behind it must wait. */
 static bool is_behind(const struct tern_link_op *op, const struct tern_xfer *xfer)
 {
     return !op->link_data && op->net.started == op->xfer.len &&
@@ -374,7 +376,7 @@ const struct tern_link_path tern_tcp_path = { .name = "tcp",
 
 /* ---- giving up ---- */
 
-/* Let the work requests of an operation use its memory no more. */
+/* Make the work requests of an operation stop using its memory. */
 static void release_memory(struct tcp_link *tcp, const struct tern_link_op *op)
 {
     for (unsigned i = 0; i < tcp->wrs; i++) {
@@ -411,7 +413,7 @@ static void verb_abandon(struct net_link *net, const struct tern_link_op *op)
         if (tcp->wr[i]->op == op)
             tcp->wr[i]->op = NULL;
     if (op->buffer_in_use)
-        free(op->xfer.local); /* which nothing uses now */
+        free(op->xfer.local); /* nothing uses it any more */
 }
 
 /* ---- the verbs of link/net ---- */

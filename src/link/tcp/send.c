@@ -16,9 +16,9 @@
 #include "link/tcp/tcp.h"
 
 #define VECTOR 64             /* segments that are sent with one system call */
-#define SOON (64u << 10)      /* missing bytes of a WRITE for which an ACK waits */
-#define MANY 4u               /* WRITEs that are acknowledged at once */
-#define TOGETHER (256u << 10) /* bytes that are sent although a previous put is not acknowledged */
+#define SOON (64u << 10)      /* an ACK waits for the next WRITE if so few of its bytes are missing */
+#define MANY 4u               /* an ACK does not wait if it acknowledges so many WRITEs */
+#define TOGETHER (256u << 10) /* a put does not wait for others if so many bytes are queued */
 #define BUDGET (1u << 20)     /* bytes after which a flush leaves the rest to the next poll */
 
 static struct tcp_segment *segment_at(struct tcp_conn *conn, uint64_t number)
@@ -82,7 +82,7 @@ static void queue_ack(struct tcp_conn *conn)
     conn->ack_end = conn->out_tail;
 }
 
-/* The first len bytes of the queue are sent. */
+/* Remove the first len bytes, which are sent, from the queue. */
 static void consume(struct tcp_link *tcp, struct tcp_conn *conn, size_t len)
 {
     conn->queued -= len;
@@ -150,7 +150,7 @@ void tern_tcp_flush(struct tcp_link *tcp, struct tcp_conn *conn)
     conn->flushing = false;
     tcp->bytes_sent += total;
     if (conn->state != TCP_UP)
-        return; /* what a segment of the queue belonged to has closed the connection */
+        return; /* the end of a work request has closed the connection */
     if (conn->out_head == conn->out_tail)
         conn->out_head = conn->out_tail = conn->ack_end = 0; /* stay in the memory that is in the cache */
     if (sent >= 0 || errno == EAGAIN || errno == EINTR || errno == ENOBUFS || errno == ENOMEM)
@@ -177,7 +177,7 @@ void tern_tcp_push(struct tcp_link *tcp, struct tcp_conn *conn)
         tern_tcp_flush(tcp, conn);
 }
 
-/* The acknowledgement causes a poll, by the program or by the progress thread. */
+/* The acknowledgement for which the put waits causes a poll, by the program or by the progress thread. */
 void tern_tcp_push_put(struct tcp_link *tcp, struct tcp_conn *conn)
 {
     if (conn->writes_sent - conn->writes_acked > 1 && conn->queued < TOGETHER && !conn->blocked && !conn->flushing)

@@ -19,7 +19,7 @@ static size_t size_of(uint32_t kind)
     return sizeof(struct tcp_head) + (has_place(kind) ? sizeof(struct tcp_place) : 0) + size_of_rest(kind);
 }
 
-/* Whether the length and the number in a head are possible for its kind. */
+/* Return whether the length and the number in a head are possible for its kind. */
 static bool is_sound(const struct tcp_head *head)
 {
     switch (head->kind) {

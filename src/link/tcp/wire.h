@@ -6,8 +6,8 @@
  *
  *   MESSAGE       a message of link/net, len bytes
  *   WRITE         len bytes, to be written to memory of the receiver
- *   WRITE_NOTIFY  the same; then the receiver is notified
- *   WRITE_RPC     the same; then the receiver serves a small RPC
+ *   WRITE_NOTIFY  a WRITE, after which the receiver is notified
+ *   WRITE_RPC     a WRITE, after which the receiver serves a small RPC
  *   READ          asks for len bytes of the receiver's memory
  *   DATA          the len bytes that the oldest unanswered READ asked for
  *   REFUSED_READ  the receiver of the oldest unanswered READ refused it
@@ -79,13 +79,13 @@ struct tcp_decoded {
     struct tcp_place  place;
     struct tcp_notice notice;
     struct tcp_after  after;
-    size_t            bytes; /* of the head and what belongs to it; the data follow */
+    size_t            bytes; /* size of the head with place, and notice or after; the data follow */
     size_t            data;  /* bytes of data that follow */
 };
 
 enum tcp_decode_result { TCP_DECODED, TCP_INCOMPLETE, TCP_INVALID };
 
-/* Decode the head of a frame from the first len bytes of what was received. */
+/* Decode the head of a frame from the first len received bytes. */
 enum tcp_decode_result tern_tcp_wire_decode(const void *bytes, size_t len, struct tcp_decoded *out);
 
 /* Write the head of a frame, with place, and notice or after, as its kind needs them. bytes has space for
