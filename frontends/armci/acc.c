@@ -1,4 +1,4 @@
-/* acc.c: what accumulates compute. */
+/* acc.c: the types and scales of accumulates, and contiguous accumulates. */
 #include "state.h"
 
 /* The types of ARMCI, in the order of ARMCI_Acc_e, with the number 1. */

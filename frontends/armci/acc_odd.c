@@ -1,9 +1,9 @@
 /* acc_odd.c: accumulates to elements that are not aligned to their size, which Tern's accumulates refuse.
  *
- * The strides of ARMCI count bytes, so that a program can choose such places. The origin fetches the elements, adds to
- * them, and puts them back, while it holds a mutex at the target. So these accumulates are atomic with each other. Tern
- * accumulates the segments of a box that are aligned although others are not, as it does for other accumulates to the
- * same elements.
+ * The strides of ARMCI count bytes, so a program can choose addresses that are not aligned. The origin fetches the
+ * elements, adds to them, and puts them back, while it holds a mutex at the target. These accumulates are therefore
+ * atomic with respect to each other. Aligned segments of a box are accumulated by Tern even if other segments are not
+ * aligned, as in other accumulates to the same elements.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -39,14 +39,14 @@ ARMCI_EXPORT void armci_msg_group_bcast_scope(int scope, void *buf, int len, int
     bcast("armci_msg_group_bcast_scope", scope, group, buf, len, root);
 }
 
-/* Send from the first rank of this node to the others. */
+/* Broadcast from the first rank of this node to the others. */
 ARMCI_EXPORT void armci_msg_clus_brdcst(void *buf, int len)
 {
     bcast("armci_msg_clus_brdcst", SCOPE_NODE, &tern_armci.world, buf, len, -1);
 }
 
-/* Send from one rank of the group to the ranks of the group on its node. The root decides; the number of ranks there is
- * known. */
+/* Broadcast from one rank of the group to the ranks of the group on its node. The number of ranks on the node is known,
+ * so the argument is not used. */
 ARMCI_EXPORT void armci_grp_clus_brdcst(void *buf, int len, int grp_master, int grp_clus_nproc,
                                         ARMCI_Group *mastergroup)
 {
@@ -54,7 +54,7 @@ ARMCI_EXPORT void armci_grp_clus_brdcst(void *buf, int len, int grp_master, int 
     bcast("armci_grp_clus_brdcst", SCOPE_NODE, mastergroup, buf, len, ARMCI_Absolute_id(mastergroup, grp_master));
 }
 
-/* The place of this rank in a binary tree over the ranks of a scope; -1: there is no such rank. */
+/* Find the neighbours of this rank in a binary tree over the ranks of a scope; -1: there is no such rank. */
 ARMCI_EXPORT void armci_msg_bintree(int scope, int *Root, int *Up, int *Left, int *Right)
 {
     struct tern_armci_scope ranks = tern_armci_scope_of("armci_msg_bintree", scope, &tern_armci.world);
@@ -69,8 +69,8 @@ ARMCI_EXPORT void armci_msg_bintree(int scope, int *Root, int *Up, int *Left, in
     free(ranks.ranks);
 }
 
-/* What a rank contributes to a selection, in front of its bytes. The first value of the bytes begins at a multiple of
- * 16. */
+/* The header of the contribution of a rank to a selection; its bytes follow. The first value of the bytes begins at a
+ * multiple of 16. */
 struct chosen {
     int           contributes, type, greatest;
     int           padding;
@@ -79,7 +79,7 @@ struct chosen {
 
 #define IS_BETTER(type) (c->greatest ? *(const type *)x >= *(const type *)y : *(const type *)x <= *(const type *)y)
 
-/* Whether the value at x, of a later rank, replaces the one at y. */
+/* Return whether the value at x, which belongs to a later rank, replaces the value at y. */
 static bool is_better(const struct chosen *c, const void *x, const void *y)
 {
     switch (c->type) {

@@ -125,8 +125,8 @@ ARMCI_EXPORT void ARMCI_Copy(void *src, void *dst, int size)
         tern_copy(dst, src, (size_t)size);
 }
 
-/* Values. Each type has a put, a nonblocking put and a get; a value is as short as its put, so that the source, which
- * lies on the stack, is free when the put returns. */
+/* Calls for single values: each type has a put, a nonblocking put and a get. The nonblocking put makes the put, because
+ * its source, which is on the stack, must be reusable when it returns. */
 #define VALUE_CALLS(Name, type)                                                               \
     ARMCI_EXPORT int PARMCI_PutValue##Name(type src, void *dst, int proc)                     \
     {                                                                                         \

@@ -5,7 +5,7 @@
  */
 #include "state.h"
 
-/* Whether nodes are domains. */
+/* Return whether the domains are the nodes. */
 static bool by_node(void)
 {
     return tern_armci.whole_nodes;
@@ -32,7 +32,7 @@ ARMCI_EXPORT int armci_domain_count(armci_domain_t domain)
     return by_node() ? tern_node_count() : tern_armci.size;
 }
 
-/* The number of ranks of a domain; of the domain of this rank, if id is negative. */
+/* Return the number of ranks of a domain, or of the domain of this rank if id is negative. */
 ARMCI_EXPORT int armci_domain_nprocs(armci_domain_t domain, int id)
 {
     check("armci_domain_nprocs", domain);
@@ -91,7 +91,8 @@ ARMCI_EXPORT int ARMCI_Uses_shm_grp(ARMCI_Group *group)
     return by_node();
 }
 
-/* A hint for libraries that reserve shared memory in advance. Tern reserves what each allocation asks for. */
+/* Ignore a hint for libraries that reserve shared memory in advance. Tern reserves the memory of each allocation
+ * separately. */
 ARMCI_EXPORT void ARMCI_Set_shm_limit(unsigned long shmemlimit)
 {
     (void)shmemlimit;

@@ -1,7 +1,7 @@
 /* fence.c: fences, barriers and notifications. */
 #include "state.h"
 
-/* Near operations are complete; the barrier orders them with loads that follow. */
+/* Order near operations, which are complete, with later loads. */
 static inline void full_fence(void)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -39,7 +39,8 @@ ARMCI_EXPORT void PARMCI_Barrier(void)
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_Barrier, PARMCI_Barrier);
 
-/* Memory of ARMCI_Malloc can be accessed by loads and stores at any time, so that only their order is at stake. */
+/* Begin an access to memory of ARMCI_Malloc by loads and stores, which is possible at any time, so that only the order
+ * matters. */
 ARMCI_EXPORT void PARMCI_Access_begin(void *ptr)
 {
     (void)ptr;

@@ -1,15 +1,16 @@
-/* find.c: which allocation an address belongs to.
+/* find.c: finding the allocation to which an address belongs.
  *
  * Each rank has a table of segments in ascending order: for near ranks by the addresses in this process, for far ranks
- * by those in the process of the owner. A search looks at the segment that was found last, and then halves the table.
- * Operations on near memory look at the bounds of this segment first (tern_armci_at_hand in state.h).
+ * by the addresses in the process of the owner. A search first tests the segment that was found last, and then does a
+ * binary search. Operations on near memory test the bounds of that segment before they call a function
+ * (tern_armci_at_hand in state.h).
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "state.h"
 
-/* The index of the first segment that ends behind an address. */
+/* Return the index of the first segment that ends behind an address. */
 static int first_behind(const struct tern_armci_peer *peer, uintptr_t addr)
 {
     int low = 0, high = peer->count;
@@ -25,7 +26,7 @@ static int first_behind(const struct tern_armci_peer *peer, uintptr_t addr)
     return low;
 }
 
-/* Keep the segment that was found. */
+/* Record the segment that was found last. */
 static void remember(int proc, int index)
 {
     struct tern_armci_peer *peer = &tern_armci.peers[proc];

@@ -1,7 +1,7 @@
 /* groups.c: groups of ranks.
  *
  * A group is a team of Tern with a context for its collective calls and, in the builds with MPI, a communicator. Only
- * the members take part in creating it; other ranks that make the call get a group of which they are no member.
+ * the members take part in its creation; other ranks that make the call get a group of which they are not members.
  */
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ struct tern_armci_group *tern_armci_group_of(const char *call, const ARMCI_Group
     return (struct tern_armci_group *)(void *)((char *)group->grp_to_abs - offsetof(struct tern_armci_group, tables));
 }
 
-/* Make the group of n ranks of the job from a team. */
+/* Create the group of n ranks of the job from a team. */
 static struct tern_armci_group *make(const char *call, tern_team *team, const int *ranks, int n)
 {
     size_t                   entries = (size_t)n + (size_t)tern_armci.size;
@@ -132,7 +132,7 @@ void tern_armci_unuse_group(const char *call, struct tern_armci_group *group)
 }
 
 /* Free the groups that the program has not freed, and the group of all ranks. The members of a group have the same
- * list of common groups, so that their collective calls match. There are no allocations any more. */
+ * list of common groups, so that their collective calls match. All allocations have been freed. */
 void tern_armci_stop_groups(void)
 {
     const char              *call = "ARMCI_Finalize";
@@ -155,7 +155,7 @@ ARMCI_EXPORT void ARMCI_Group_free(ARMCI_Group *group)
 
     tern_armci_check_running(call);
     if (group != NULL && group->rank < 0)
-        return; /* this rank is no member and has nothing to free */
+        return; /* this rank is not a member and has nothing to free */
     g = tern_armci_group_of(call, group);
     if (group->grp_to_abs == tern_armci.world.grp_to_abs)
         tern_front_die(call, "the group of all ranks cannot be freed");
@@ -218,7 +218,7 @@ ARMCI_EXPORT int ARMCI_Absolute_id(ARMCI_Group *group, int group_rank)
     return g->tables[group_rank];
 }
 
-/* What a rank says in a split. */
+/* The arguments that a rank passes to a split. */
 struct wish {
     int colour, key, rank; /* rank in the job */
 };

@@ -1,9 +1,10 @@
-/* handle.c: how operations to far ranks end, and the handles of nonblocking operations.
+/* handle.c: the completion of operations to far ranks, and the handles of nonblocking operations.
  *
- * A blocking put or accumulate waits for its local completion, and a blocking get for its completion. A nonblocking one
- * stores this event in the slot of its handle; without a handle, tern_quiet completes it. A handle is the number of a
- * slot and its generation, so that a handle whose slot has been freed, or that was never initialized, is recognized.
- * Near operations are complete when they return and need no slot. A handle that is an aggregate collects events.
+ * A blocking put or accumulate waits for its local completion, and a blocking get for its completion. A nonblocking
+ * operation stores this event in the slot of its handle; without a handle, tern_quiet completes the operation. A handle
+ * is the number of a slot and its generation, so that a handle whose slot has been freed, or that was never
+ * initialized, is recognized. Near operations are complete when they return and need no slot. A handle that is an
+ * aggregate collects events.
  */
 #include <stdlib.h>
 
@@ -12,7 +13,7 @@
 struct slot {
     tern_event *events;
     int         count, space;
-    int         generation; /* even, at least 2 */
+    int         generation; /* an even number, at least 2 */
     bool        used;
 };
 
@@ -22,7 +23,7 @@ static struct slot *slots;
 static int          slot_count;
 static int          first_free; /* no slot below is free */
 
-/* The slot of a handle; NULL: the handle has no outstanding operation. */
+/* Return the slot of a handle; NULL: the handle has no outstanding operation. */
 static struct slot *slot_of(const armci_hdl_t *handle)
 {
     struct slot *slot;
@@ -73,7 +74,7 @@ static void grow(const char *call)
     slot_count = count;
 }
 
-/* The index of the first slot that is free; slot_count: there is none. */
+/* Return the index of the first slot that is free; slot_count: there is none. */
 static int find_free(void)
 {
     while (first_free < slot_count && slots[first_free].used)
@@ -105,7 +106,8 @@ static void wait_slot(const char *call, struct slot *slot)
     tern_front_check(status, call, "a nonblocking operation");
 }
 
-/* Add an event to a handle. A handle that is no aggregate and is used again completes its earlier operation first. */
+/* Add an event to a handle. If the handle is not an aggregate and has an operation, that operation is completed
+ * first. */
 static void store(const char *call, armci_hdl_t *handle, tern_event event)
 {
     struct slot *slot = slot_of(handle);

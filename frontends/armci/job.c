@@ -1,4 +1,4 @@
-/* job.c: start and end of the ARMCI front end, errors, and what the library knows about the job. */
+/* job.c: start and end of the ARMCI front end, errors, and information about the job. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static bool wants_split_nodes(const char *call)
     return true;
 }
 
-/* Domains are nodes if they are so at all ranks. */
+/* Let the domains be the nodes only if all ranks agree. */
 static void agree_on_domains(const char *call)
 {
     unsigned char mine = tern_armci.whole_nodes, *all = tern_front_alloc(call, (size_t)tern_armci.size, 1);
@@ -37,7 +37,7 @@ static void agree_on_domains(const char *call)
     free(all);
 }
 
-/* Find out which ranks are near: those whose part of a region this process can load from and store to. */
+/* Record which ranks are near. A rank is near if this process can load from and store to its part of a region. */
 static void find_near(const char *call)
 {
     uint64_t bytes = (uint64_t)tern_armci.size * sizeof(uint64_t);
@@ -136,7 +136,7 @@ ARMCI_EXPORT int PARMCI_Initialized(void)
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_Initialized, PARMCI_Initialized);
 
-/* Free everything that start and the program have created. */
+/* Free all objects that the start and the program have created. */
 static void stop(const char *call)
 {
     tern_front_check(tern_quiet(tern_armci.far_ctx), call, "completing the outstanding operations");
@@ -169,7 +169,8 @@ ARMCI_EXPORT int PARMCI_Finalize(void)
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_Finalize, PARMCI_Finalize);
 
-/* Release what a failing process would leave behind. Tern leaves nothing behind, however a process ends. */
+/* Do nothing: in other libraries, this call releases resources that a failing process would leave behind, and Tern
+ * leaves none. */
 ARMCI_EXPORT void ARMCI_Cleanup(void)
 {
     (void)fflush(stdout);
@@ -208,7 +209,8 @@ ARMCI_EXPORT void armci_msg_init(int *argc, char ***argv)
     (void)start("armci_msg_init");
 }
 
-/* The last call of programs that have called armci_msg_init. It ends ARMCI if they have not done so, and MPI. */
+/* End ARMCI, if the program has not done so, and MPI. This is the last call of programs that have called
+ * armci_msg_init. */
 ARMCI_EXPORT void armci_msg_finalize(void)
 {
     while (tern_armci.size > 0)

@@ -89,7 +89,7 @@ ARMCI_EXPORT int ARMCI_Malloc_group(void **ptr_arr, armci_size_t bytes, ARMCI_Gr
     return allocate("ARMCI_Malloc_group", ptr_arr, bytes, group);
 }
 
-/* All memory is ordinary memory of the host; a device is a wish that Tern cannot fulfil. */
+/* Allocate ordinary memory of the host. The device is ignored. */
 ARMCI_EXPORT int PARMCI_Malloc_memdev(void **ptr_arr, armci_size_t bytes, const char *device)
 {
     (void)device;
@@ -115,7 +115,7 @@ static struct tern_armci_block *block_with(const struct tern_armci_group *group,
     return NULL;
 }
 
-/* The oldest allocation of a group in which no rank has memory. */
+/* Return the oldest allocation of a group in which no rank has memory. */
 static struct tern_armci_block *empty_block(const struct tern_armci_group *group)
 {
     struct tern_armci_block *oldest = NULL;
@@ -146,7 +146,7 @@ static struct tern_armci_block *agree(const char *call, struct tern_armci_block 
             number = numbers[i];
     }
     free(numbers);
-    if (number == 0) /* every rank passes NULL: the oldest allocation in which all parts are empty is meant */
+    if (number == 0) /* every rank passes NULL: free the oldest allocation in which all parts are empty */
         return empty_block(group);
     block = block_with(group, number);
     if (mine == 0 && tern_region_size(block->region, group->rank) > 0)

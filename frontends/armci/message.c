@@ -1,8 +1,8 @@
 /* message.c: messages between two ranks.
  *
  * Messages are tagged messages of Tern on a team of their own, so that they match no messages of the program. Tags
- * below 2^32 are those of the program, and the collective calls have one tag above. A message to this rank itself is
- * kept in a queue, because its receive follows the send. While a call waits, MPI moves by the idle hook.
+ * below 2^32 are tags of the program; the collective calls use one tag above. A message to this rank itself is stored
+ * in a queue, because its receive follows the send. While a call waits, MPI makes progress through the idle hook.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ ARMCI_EXPORT void armci_msg_snd(int tag, void *buffer, int len, int to)
         tern_front_check(tern_send(tern_armci.msg_ctx, to, (uint32_t)tag, buffer, (size_t)len), call, "sending");
 }
 
-/* Receive from a rank, or from any one (-1). Returns the source. */
+/* Receive from a rank, or from any rank (-1). Returns the source. */
 static int receive(const char *call, int tag, void *buf, int size, int *len, int from)
 {
     tern_request_info info;

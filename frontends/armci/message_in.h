@@ -1,4 +1,4 @@
-/* message_in.h: what the files that make ARMCI's messages share. */
+/* message_in.h: the types and functions that the files for ARMCI's messages share. */
 #ifndef TERN_ARMCI_MESSAGE_IN_H
 #define TERN_ARMCI_MESSAGE_IN_H
 
@@ -11,7 +11,7 @@ struct tern_armci_scope {
     int  n, me;
 };
 
-/* scope.c: the ranks of scopes, and collective calls over them. A scope is freed by the call that uses it. */
+/* scope.c: the ranks of scopes, and collective calls over them. The collective call that uses a scope frees it. */
 struct tern_armci_scope tern_armci_scope_of(const char *call, int scope, const ARMCI_Group *group);
 int                     tern_armci_place_of(const char *call, const struct tern_armci_scope *scope, int rank);
 void tern_armci_bcast(const char *call, struct tern_armci_scope *scope, void *buf, size_t len, int root);

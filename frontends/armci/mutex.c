@@ -19,7 +19,7 @@ static void create(const char *call, armcix_mutex_hdl_t hdl, int count, tern_ctx
     tern_front_check(tern_mutex_create(ctx, (uint64_t)count, &hdl->set), call, "creating mutexes");
 }
 
-/* Find a set that exists. */
+/* Return the mutexes of a set. Ends the job if the set does not exist. */
 static tern_mutexes *set_of(const char *call, const struct armcix_mutex_hdl_s *hdl)
 {
     tern_armci_check_running(call);

@@ -7,8 +7,8 @@
 enum op { SUM, PRODUCT, LEAST, GREATEST, LEAST_ABS, GREATEST_ABS, OR, AND, EITHER, BOTH };
 #define FIRST_OF_INTEGERS OR
 
-/* Their names. Blanks may follow a name in a string of Fortran, so that only its own length is compared; therefore a
- * name stands before those with which it begins. */
+/* The names of the operations. Blanks may follow a name in a string of Fortran, so only the length of the name is
+ * compared. A name therefore precedes all names that are its beginning. */
 static const struct {
     const char *name;
     enum op     op;
@@ -19,7 +19,7 @@ static const struct {
 };
 #define NAMES (sizeof names / sizeof names[0])
 
-/* What a reduction computes. */
+/* The operation and the type of a reduction. */
 struct reduction {
     enum op op;
     int     type;
@@ -29,7 +29,8 @@ static const size_t type_bytes[] = { sizeof(int), sizeof(long), sizeof(long long
 
 #define ABS(a) ((a) < 0 ? -(a) : (a))
 
-/* A loop over n values of a type; result is an expression of a, the value here, and b, the other one. */
+/* A loop over n values of a type; result is an expression in a, the value of this rank, and b, the value of another
+ * rank. */
 #define LOOP(type, result)                                 \
     for (size_t i = 0; i < len / sizeof(type); i++) {      \
         type a = ((type *)x)[i], b = ((const type *)y)[i]; \
@@ -37,7 +38,8 @@ static const size_t type_bytes[] = { sizeof(int), sizeof(long), sizeof(long long
     }                                                      \
     break
 
-/* A function that combines values of a type. INTEGER_CASES are cases for integers, and empty for the others. */
+/* A function that combines values of a type. INTEGER_CASES are the cases that exist only for integers; it is empty for
+ * other types. */
 #define COMBINE(name, type, INTEGER_CASES)                                              \
     static void name(void *x, const void *y, size_t len, enum op op)                    \
     {                                                                                   \
@@ -93,8 +95,8 @@ static struct reduction reduction_of(const char *call, const char *op, int type)
     return (struct reduction){ names[at].op, type };
 }
 
-/* Reduce n values of all ranks of a scope; every rank gets the result. Absolute and logical values are taken also of
- * one rank. */
+/* Reduce n values of all ranks of a scope; every rank gets the result. Absolute and logical values are also computed if
+ * the scope has only one rank. */
 static void reduce(const char *call, int scope, void *x, int n, const char *op, int type, const ARMCI_Group *group)
 {
     struct reduction        reduction = reduction_of(call, op, type);
@@ -149,8 +151,8 @@ TYPED_CALLS(ll, long long, ARMCI_LONG_LONG)
 TYPED_CALLS(f, float, ARMCI_FLOAT)
 TYPED_CALLS(d, double, ARMCI_DOUBLE)
 
-/* Exchange addresses: each of the n entries is set by one rank and NULL at all others, so that the sum is the address
- * that was set. */
+/* Exchange addresses. One rank has set each of the n entries, which is NULL at all others, so that the sum is the
+ * address. */
 static void exchange(const char *call, void **pointers, int n, const ARMCI_Group *group)
 {
     _Static_assert(sizeof *pointers == sizeof(long), "an address is summed as a long");

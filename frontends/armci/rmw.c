@@ -1,5 +1,5 @@
-/* rmw.c: atomic read-modify-write operations. Near ones are instructions of this processor; Tern carries out far ones
- * so that they are atomic with respect to these instructions. */
+/* rmw.c: atomic read-modify-write operations. Near operations are instructions of this processor. Tern executes far
+ * operations, which are atomic with respect to these instructions. */
 #include "state.h"
 
 static bool is_wide(int op)
@@ -22,7 +22,7 @@ static void check(const char *call, int op, const void *ploc, const void *prem, 
                        bytes);
 }
 
-/* Carry out an operation on an address of this process. */
+/* Execute an operation on an address of this process. */
 static inline int apply(int op, void *ploc, void *prem, int value)
 {
     switch (op) {

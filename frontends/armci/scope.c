@@ -1,7 +1,7 @@
 /* scope.c: scopes, and the collective calls over the ranks of a scope: broadcasts and reductions along binomial trees.
  *
  * Messages of one rank to another keep their order, and all ranks of a scope make the same collective calls in the same
- * order, so that one tag serves all of them.
+ * order, so that one tag is sufficient for all calls.
  */
 #include <stdlib.h>
 
@@ -9,7 +9,8 @@
 
 #define FOLD_BYTES 65536u /* reductions of more bytes are divided */
 
-/* Whether a rank of a group is in a scope. The master of a domain is the first rank of the group in this domain. */
+/* Return whether a rank of a group is in a scope. The master of a domain is the first rank of the group in this
+ * domain. */
 static bool is_in(int scope, const struct tern_armci_group *group, int rank)
 {
     int domain = armci_domain_id(ARMCI_DOMAIN_SMP, group->tables[rank]);
@@ -52,7 +53,7 @@ int tern_armci_place_of(const char *call, const struct tern_armci_scope *scope, 
     tern_front_die(call, "the root, rank %d, is not in the scope", rank);
 }
 
-/* Send len bytes from the place root to all others. */
+/* Send len bytes from the rank at place root to all others. */
 static void spread(const char *call, const struct tern_armci_scope *scope, void *buf, size_t len, int root)
 {
     int n = scope->n, at = (scope->me - root + n) % n, bit = 1;
@@ -74,7 +75,7 @@ void tern_armci_bcast(const char *call, struct tern_armci_scope *scope, void *bu
     free(scope->ranks);
 }
 
-/* Combine len bytes of all ranks at the first one. other is a buffer. */
+/* Combine len bytes of all ranks at the first rank. other is a buffer. */
 static void gather(const char *call, const struct tern_armci_scope *scope, void *x, size_t len, void *other,
                    void (*combine)(void *x, const void *y, size_t len, const void *arg), const void *arg)
 {
@@ -90,7 +91,7 @@ static void gather(const char *call, const struct tern_armci_scope *scope, void 
     }
 }
 
-/* Combine the values of all ranks, in units that are not divided, and send the result to all. */
+/* Combine the values of all ranks, in units that are not divided, and send the result to all ranks. */
 void tern_armci_fold(const char *call, struct tern_armci_scope *scope, void *x, size_t len, size_t unit,
                      void (*combine)(void *x, const void *y, size_t len, const void *arg), const void *arg)
 {

@@ -1,14 +1,14 @@
-/* state.h: what the files of the ARMCI front end share.
+/* state.h: the types and functions that the files of the ARMCI front end share.
  *
- * A rank is near if this process can load from and store to its memory. ARMCI_Malloc gives the program pointers of its
- * own address space for near ranks, so that operations on near memory are instructions on the pointer. Before that,
- * they compare the address with the bounds of the segment that the last operation on the rank used. For all other
- * ranks, the program has the address in the address space of the owner, and the peer's table of segments finds the
- * region.
+ * A rank is near if this process can load from and store to its memory. For near ranks, ARMCI_Malloc gives the program
+ * pointers in its own address space, so that operations on near memory are instructions on the pointer, after a
+ * comparison of the address with the bounds of the segment that the last operation on the rank used. For all other
+ * ranks, the program has the address in the address space of the owner, and the region is found in the peer's table of
+ * segments.
  *
- * There are three contexts. Operations to far ranks use a strict one, which gives ARMCI's order of operations to one
- * rank. Operations on near memory that need the region (accumulates) use a relaxed one, because they are complete when
- * they return. Messages use a context on a team of their own.
+ * There are three contexts. Operations to far ranks use a strict context, which provides ARMCI's order of operations to
+ * one rank. Operations on near memory that need the region (accumulates) use a relaxed context, because they are
+ * complete when they return. Messages use a context on a team of their own.
  */
 #ifndef TERN_ARMCI_STATE_H
 #define TERN_ARMCI_STATE_H
@@ -22,7 +22,7 @@
 #include "armcix.h"
 #include "front.h"
 
-/* What the library exports, and an ARMCI_ function as the weak name of its PARMCI_ function. */
+/* The declaration of exported functions, and of an ARMCI_ function as the weak name of its PARMCI_ function. */
 #define ARMCI_EXPORT __attribute__((visibility("default")))
 #define ARMCI_WEAK(name, strong) extern __typeof__(strong) name __attribute__((weak, alias(#strong)))
 
@@ -31,7 +31,7 @@ struct tern_armci_group {
     tern_team               *team;
     tern_ctx                *ctx; /* for collective calls only */
     armci_comm_t             comm;
-    struct tern_armci_group *next; /* list of all groups but that of all ranks, the newest first */
+    struct tern_armci_group *next; /* list of all groups without the group of all ranks, newest first */
     int                      rank, size;
     uint64_t                 next_block; /* number of the next allocation, which is equal at all members */
     int                      blocks;     /* allocations that are not freed */
@@ -43,7 +43,7 @@ struct tern_armci_group {
 struct tern_armci_block {
     tern_region             *region;
     struct tern_armci_group *group;
-    uint64_t                 number; /* in the group */
+    uint64_t                 number; /* number in the group */
     struct tern_armci_block *next;   /* list of all allocations, the newest first */
 };
 
@@ -56,8 +56,8 @@ struct tern_armci_segment {
 /* The memory of a rank: segments in ascending order. Of a near rank, the bounds of the segment that was used last are
  * kept for tern_armci_at_hand. */
 struct tern_armci_peer {
-    uintptr_t                  begin; /* of the segment that was used last, if the rank is near */
-    size_t                     bytes; /* of that segment; 0: there is none, or the rank is far */
+    uintptr_t                  begin; /* beginning of the segment that was used last, if the rank is near */
+    size_t                     bytes; /* size of that segment; 0: there is none, or the rank is far */
     struct tern_armci_segment *segments;
     int                        count, space;
     int                        last; /* index of the segment that was found last */
@@ -72,22 +72,22 @@ struct tern_armci {
     tern_team               *msg_team;
     struct tern_armci_peer  *peers;         /* [size] */
     struct tern_armci_block *blocks;        /* list of all allocations */
-    struct tern_armci_group *groups;        /* list of all groups but that of all ranks */
+    struct tern_armci_group *groups;        /* list of all groups without the group of all ranks */
     tern_region             *words;         /* notification counters: a word for each rank */
     ARMCI_Group              world, chosen; /* the group of all ranks, and the default group */
-    uint64_t                *waited;        /* [size] notifications of each rank that this one has waited for */
+    uint64_t                *waited;        /* [size] notifications of each rank that this rank has waited for */
     bool                     whole_nodes;   /* domains are nodes; otherwise each rank is a domain */
 };
 extern struct tern_armci tern_armci __attribute__((visibility("hidden")));
 
-/* Where remote bytes are. */
+/* The location of remote bytes. */
 struct tern_armci_place {
     tern_region *region;
     uint64_t     offset;
     uint64_t     base; /* address of the part, as the program knows it */
 };
 
-/* An operation: how it ends, and what belongs to it beside the data. */
+/* An operation, without its data. */
 struct tern_armci_op {
     const char          *call;
     armci_hdl_t         *handle;
@@ -95,11 +95,12 @@ struct tern_armci_op {
     const tern_signal   *signal;
     int                  proc;
     bool                 blocking;
-    bool                 get; /* completion counts; otherwise local completion */
+    bool                 get; /* the operation ends with its completion; otherwise with its local completion */
 };
 
-/* The end of an operation to a far rank: the options of the Tern call, and the event that is waited for or stored in
- * the handle. Near operations have none, because filling the options takes longer than a short copy. */
+/* The end of an operation to a far rank: the options of the Tern call, and the event that the call waits for or stores
+ * in the handle. Near operations do not have this struct, because filling in the options takes longer than a short
+ * copy. */
 struct tern_armci_end {
     tern_event event;
     tern_opts  opts;
@@ -126,7 +127,7 @@ static inline void tern_armci_check_running(const char *call)
     tern_armci_check_rank(call, tern_armci.me);
 }
 
-/* Whether bytes at an address lie in the segment of a near rank that was used last. False before the library is
+/* Return whether bytes at an address lie in the segment of a near rank that was used last. False before the library is
  * initialized, and for numbers of bytes that are not positive. */
 static inline bool tern_armci_at_hand(int proc, const void *addr, int bytes)
 {
@@ -177,7 +178,7 @@ static inline struct tern_armci_op tern_armci_nonblocking(const char *call, int 
     return (struct tern_armci_op){ .call = call, .proc = proc, .handle = handle, .get = get };
 }
 
-/* handle.c: how operations to far ranks end. The options contain the address of the event in *end. */
+/* handle.c: the completion of operations to far ranks. The options contain the address of the event in *end. */
 const tern_opts *tern_armci_opts(const struct tern_armci_op *op, struct tern_armci_end *end);
 int              tern_armci_finish(const struct tern_armci_op *op, struct tern_armci_end *end, tern_status status);
 bool             tern_armci_set_done(const char *call, armci_hdl_t *handle); /* returns whether it is an aggregate */
@@ -187,7 +188,7 @@ void             tern_armci_free_handles(void);
  * transfer; the handle is then done. */
 bool tern_armci_is_empty(const struct tern_armci_op *op, const void *local, int bytes);
 
-/* acc.c: what an accumulate computes. */
+/* acc.c: the type and the scale of an accumulate. */
 tern_acc_args tern_armci_acc_args(const char *call, int datatype, const void *scale);
 
 /* acc_odd.c: accumulates to elements that are not aligned, and the mutexes that they need. tern_armci_acc_odd has
@@ -196,13 +197,14 @@ void tern_armci_start_odd(const char *call);
 void tern_armci_stop_odd(const char *call);
 void tern_armci_acc_odd(const struct tern_armci_op *op, const struct tern_armci_box *box);
 
-/* The size of a number: of an element, or of a part of a complex one. */
+/* Return the size of a number: of an element, or of a part of a complex element. */
 static inline size_t tern_armci_part_bytes(const tern_acc_args *args)
 {
     return args->type == TERN_INT32 || args->type == TERN_FLOAT || args->type == TERN_COMPLEX_FLOAT ? 4 : 8;
 }
 
-/* Whether elements are not aligned to the size of their numbers. bits are those of all addresses and strides. */
+/* Return whether elements are not aligned to the size of their numbers. bits is the bitwise or of all addresses and
+ * strides. */
 static inline bool tern_armci_is_odd(const tern_acc_args *args, uintptr_t bits)
 {
     return TERN_UNLIKELY((bits & 7) != 0) && (bits & (tern_armci_part_bytes(args) - 1)) != 0;

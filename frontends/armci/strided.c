@@ -24,7 +24,7 @@ bool tern_armci_check_box(const char *call, const struct tern_armci_box *box)
     return any;
 }
 
-/* Copy a row of n segments. Segments of 8 bytes are numbers, and the commonest ones. */
+/* Copy a row of n segments. Segments of 8 bytes are usually numbers, and are the most common ones. */
 static void copy_row(char *to, ptrdiff_t to_step, const char *from, ptrdiff_t from_step, size_t bytes, int n)
 {
     if (bytes == 8) {
@@ -84,7 +84,8 @@ static void describe(struct shape *shape, const struct tern_armci_box *box, bool
                                   .local_stride = shape->local, .remote = offset, .remote_stride = shape->remote);
 }
 
-/* Bytes that no memory has; the sum of the extents of all levels does not overflow. */
+/* A number of bytes that exceeds all memory, and is so small that the sum of the extents of all levels does not
+ * overflow. */
 #define FARTHEST (INT64_C(1) << 58)
 
 /* Check that the remote side of a box lies in memory of a near rank. */
@@ -154,7 +155,7 @@ static int get_box(const struct tern_armci_op *op, const struct tern_armci_box *
         tern_get_strided_with(tern_armci.far_ctx, place.region, op->proc, &shape.strided, tern_armci_opts(op, &end)));
 }
 
-/* Whether the elements of the destination are not aligned. */
+/* Return whether the elements of the destination are not aligned. */
 static bool is_odd(const struct tern_armci_op *op, const struct tern_armci_box *box)
 {
     uintptr_t bits = (uintptr_t)box->dst;
@@ -258,7 +259,7 @@ ARMCI_EXPORT int PARMCI_NbAccS(int datatype, void *scale, void *src_ptr, int src
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_NbAccS, PARMCI_NbAccS);
 
-/* Put a box, and then set a flag of the same rank, for which the program may spin in plain C. */
+/* Put a box, and then set a flag at the same rank, on which the program may spin with ordinary loads. */
 static int put_flag(const char *call, const struct tern_armci_box *box, int *flag, int value, int proc)
 {
     struct tern_armci_op    op = tern_armci_blocking(call, proc, false);

@@ -1,7 +1,7 @@
 /* vector.c: put, get and accumulate of lists of segments.
  *
- * A list of remote addresses goes to Tern as it is, because an indexed transfer subtracts the base of the part from
- * each entry. If the segments of a list lie in several allocations, each segment is a transfer of its own.
+ * A list of remote addresses is passed to Tern unchanged, because an indexed transfer subtracts the base of the part
+ * from each entry. If the segments of a list lie in several allocations, each segment is a transfer of its own.
  */
 #include "state.h"
 
@@ -23,7 +23,7 @@ static bool check_list(const char *call, enum kind kind, const armci_giov_t *iov
     return iov->bytes > 0 && iov->ptr_array_len > 0;
 }
 
-/* Whether all remote segments lie in the allocation of the first one. */
+/* Return whether all remote segments lie in the allocation of the first one. */
 static bool in_one_block(const struct tern_armci_op *op, void *const *remote, int n)
 {
     const struct tern_armci_block *block = tern_armci_block_at(op->proc, remote[0]);
@@ -49,7 +49,7 @@ static void transfer(const struct tern_armci_op *op, enum kind kind, const armci
     tern_ctx             *ctx = tern_armci.far_ctx;
     tern_status           status;
 
-    if (tern_armci.near[op->proc]) { /* only accumulates come here */
+    if (tern_armci.near[op->proc]) { /* near puts and gets do not call this function */
         tern_front_check(tern_acc_indexed(tern_armci.near_ctx, place.region, op->proc, &list, op->acc), op->call,
                          "the operation");
         return;
@@ -74,7 +74,7 @@ static void copy_list(const struct tern_armci_op *op, void *const *remote, const
         tern_armci_copy(iov->dst_ptr_array[i], iov->src_ptr_array[i], (size_t)iov->bytes);
 }
 
-/* Accumulate the segments of a descriptor whose elements are not all aligned. Returns whether that is so. */
+/* Accumulate the segments of a descriptor if its elements are not all aligned. Returns whether this is the case. */
 static bool acc_odd_list(const struct tern_armci_op *op, const armci_giov_t *iov)
 {
     uintptr_t bits = 0;
@@ -126,7 +126,7 @@ static int move_all(const struct tern_armci_op *op, enum kind kind, const armci_
         move_lists(op, kind, iov, n);
         return 0;
     }
-    aggregate = tern_armci_set_done(op->call, op->handle); /* completes what a handle that is no aggregate still has */
+    aggregate = tern_armci_set_done(op->call, op->handle); /* completes an earlier operation of the handle */
     ARMCI_SET_AGGREGATE_HANDLE(op->handle);
     move_lists(op, kind, iov, n);
     if (!aggregate)

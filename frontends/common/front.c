@@ -14,13 +14,13 @@ bool tern_front_last(void)
 }
 
 /* Leave the job when the process exits, if all users have ended, or if the program has ended MPI. A process that exits
- * earlier has failed, which Tern tells the other ranks. */
+ * earlier has failed, and Tern reports this failure to the other ranks. */
 static void leave(void)
 {
     if (!joined || (users > 0 && !tern_front_mpi_over()))
         return;
     tern_front_mpi_leave();
-    (void)tern_finalize(); /* nobody is left to whom an error could be told */
+    (void)tern_finalize(); /* an error can no longer be reported */
 }
 
 bool tern_front_start(const char *call)
@@ -58,7 +58,7 @@ void tern_front_die(const char *call, const char *format, ...)
     if (length > 0 && (size_t)length < sizeof text)
         (void)vsnprintf(text + length, sizeof text - (size_t)length, format, args);
     va_end(args);
-    (void)fflush(stdout); /* tern_abort does not flush, and users want the output before the error */
+    (void)fflush(stdout); /* tern_abort does not flush the output that precedes the error */
     tern_abort(1, text);
 }
 

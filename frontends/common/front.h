@@ -1,11 +1,11 @@
-/* front.h: what all front ends share: a counted start and end, errors that end the job, and the life of MPI beside
- * Tern.
+/* front.h: the functions that all front ends share: a counted start and end, errors that end the job, and the start and
+ * end of MPI beside Tern.
  *
- * A front end is a library with an interface that existing programs are written to. It calls Tern through the public
+ * A front end is a library with an interface for which existing programs were written. It calls Tern through the public
  * headers only. Several front ends may live in one process, each with its own copy of these functions, because Tern
  * counts the calls of tern_init.
  *
- * front_mpi.c or front_alone.c supplies the part that concerns MPI; the build chooses the file.
+ * front_mpi.c or front_alone.c contains the part that concerns MPI; the build chooses the file.
  */
 #ifndef TERN_FRONT_H
 #define TERN_FRONT_H
@@ -14,22 +14,22 @@
 #include <tern.h>
 
 /* Join the job, or count one more user. The first call initializes Tern, and in a build with MPI it initializes MPI if
- * the program has not done so, checks that both have the same ranks, and lets MPI move while Tern waits. Returns
- * whether this call was the first since the start or since the last end. call is the name of the public function, for
- * errors. */
+ * the program has not done so, checks that both have the same ranks, and lets MPI make progress while Tern waits.
+ * Returns whether this call was the first since the start or since the last end. call is the name of the public
+ * function, for errors. */
 bool tern_front_start(const char *call);
 
 /* Count one user less. Returns whether this call was the last one. Tern itself is finalized when the process exits, so
  * that a program may start the front end again. */
 bool tern_front_stop(const char *call);
 
-/* Whether there is exactly one user, so that the next stop is the last one. */
+/* Return whether there is exactly one user, so that the next stop is the last one. */
 bool tern_front_last(void);
 
 /* End the job: print the name of the public function and the text, on one line. */
 void tern_front_die(const char *call, const char *format, ...) __attribute__((noreturn, cold, format(printf, 2, 3)));
 
-/* End the job because a call of Tern failed; what says what the front end was doing. */
+/* End the job because a call of Tern failed. `what` names the failed action. */
 void tern_front_die_of(tern_status status, const char *call, const char *what) __attribute__((noreturn, cold));
 
 /* Check the status of a call of Tern. */
@@ -49,10 +49,11 @@ void tern_front_mpi_joined(const char *call);
 void tern_front_mpi_end(const char *call);
 void tern_front_mpi_leave(void);
 
-/* Finalize MPI when the process exits, unless the program has done so, although the program has initialized it. */
+/* Let the front end finalize MPI when the process exits, unless the program does so, although the program has
+ * initialized MPI. */
 void tern_front_mpi_take(void);
 
-/* Whether MPI has been finalized. */
+/* Return whether MPI has been finalized. */
 bool tern_front_mpi_over(void);
 
 #endif

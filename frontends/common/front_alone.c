@@ -1,4 +1,4 @@
-/* front_alone.c: a front end without MPI. There is nothing to begin, to join, to end, to leave or to take. */
+/* front_alone.c: a front end without MPI. The functions have nothing to do. */
 #include "front.h"
 
 void tern_front_mpi_begin(const char *call)

@@ -1,10 +1,10 @@
-/* front_mpi.c: the life of MPI beside Tern.
+/* front_mpi.c: the start, the progress and the end of MPI beside Tern.
  *
- * Programs that use a front end together with MPI would deadlock if MPI stood still while Tern waits: a rank that has
- * started a long MPI_Isend and then waits in Tern has to help MPI, until the receiver has the data. Therefore an idle
- * hook calls MPI_Iprobe on a communicator that carries no messages, until the program finalizes MPI. Tern runs hooks on
- * threads of the program that wait, one at a time. If MPI was initialized for one thread only (MPI_THREAD_SINGLE or
- * MPI_THREAD_FUNNELED), the hook calls MPI only on the thread that started the front end.
+ * Programs that use a front end together with MPI would deadlock if MPI made no progress while Tern waits: a rank that
+ * has started a long MPI_Isend and then waits in Tern has to call MPI until the receiver has the data. Therefore an
+ * idle hook calls MPI_Iprobe on a communicator that carries no messages, until the program finalizes MPI. Tern runs
+ * hooks on threads of the program that wait, one at a time. If MPI was initialized for one thread only
+ * (MPI_THREAD_SINGLE or MPI_THREAD_FUNNELED), the hook calls MPI only on the thread that started the front end.
  */
 #include <mpi.h>
 #include <pthread.h>

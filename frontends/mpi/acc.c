@@ -1,4 +1,4 @@
-/* acc.c: accumulates in the manner of MPI. acc.h says what carries out which of them. */
+/* acc.c: accumulates with the semantics of MPI. acc.h describes the mechanisms. */
 #include "acc.h"
 
 #include "reduction.h"
@@ -14,7 +14,7 @@ static struct elements elements_of(struct tern_mpi_side side)
     return (struct elements){ .cursor = tern_mpi_cursor_begin(&side.type->layout, side.count, side.type->extent) };
 }
 
-/* The displacement of the next element. The caller knows that there is one. */
+/* Return the displacement of the next element. The caller guarantees that there is a next element. */
 static ptrdiff_t next_element(struct elements *e, size_t size)
 {
     ptrdiff_t at;
@@ -27,8 +27,8 @@ static ptrdiff_t next_element(struct elements *e, size_t size)
     return at;
 }
 
-/* Tern's type of unsigned integers for swaps of the bits of an element; false if there is none. Complex elements need
- * not be aligned to their size. */
+/* Find Tern's type of unsigned integers with which the bits of an element can be swapped. Returns false if there is
+ * none, as for complex elements, which need not be aligned to their size. */
 static bool bits_of(struct tern_mpi_basic basic, tern_type *type)
 {
     if (basic.class == TERN_MPI_COMPLEX)
@@ -42,8 +42,8 @@ static bool bits_of(struct tern_mpi_basic basic, tern_type *type)
     }
 }
 
-/* Swap each element of the origin with that of the target, and store the previous values in the result. The last swap
- * notifies the target: a notified access waits for all swaps before it, because it has a single element. */
+/* Swap each element of the origin with the element of the target, and store the previous values in the result. The last
+ * swap notifies the target: a notified access waits for all swaps before it, because it has a single element. */
 static tern_status swap_all(const struct tern_mpi_access *access, const struct tern_mpi_acc *acc, tern_type type)
 {
     size_t          size = access->there.type->basic.size, n = tern_mpi_side_bytes(access->there) / size;
@@ -67,7 +67,8 @@ static tern_status swap_all(const struct tern_mpi_access *access, const struct t
     return status;
 }
 
-/* An accumulate of Tern. If the previous values are wanted, they replace the operands, which are in the result. */
+/* Make an accumulate of Tern. If the previous values are wanted, they replace the operands, which have been copied to
+ * the result. */
 static tern_status reduce(struct tern_mpi_access *access, const struct tern_mpi_acc *acc, const tern_acc_args *args)
 {
     tern_opts opts = acc->opts;
@@ -82,7 +83,7 @@ static tern_status reduce(struct tern_mpi_access *access, const struct tern_mpi_
     return acc->move(access, &opts);
 }
 
-/* Fetch complex numbers as wholes, by adding -0, which changes no number. */
+/* Fetch complex numbers as wholes, by an addition of -0, which changes no number. */
 static tern_status fetch_complex(struct tern_mpi_access *access, const struct tern_mpi_acc *acc)
 {
     static const float  floats[2] = { -0.0F, -0.0F };
@@ -109,7 +110,7 @@ static tern_status fetch(struct tern_mpi_access *access, const struct tern_mpi_a
     return acc->move(access, &acc->opts);
 }
 
-/* Copy the operands to where the previous values will be. */
+/* Copy the operands to the buffer that receives the previous values. */
 static void copy_operands(const struct tern_mpi_access *access, const struct tern_mpi_acc *acc)
 {
     if (access->here.type->dense && acc->result_side.type->dense)

@@ -1,4 +1,4 @@
-/* basic.c: the predefined datatypes whose elements accumulates know. */
+/* basic.c: the predefined datatypes on whose elements accumulates are possible. */
 #include "datatype.h"
 
 static const struct {

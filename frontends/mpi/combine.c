@@ -1,9 +1,9 @@
 /* combine.c: accumulates that Tern lacks: logical operations, MPI_MINLOC and MPI_MAXLOC, and elements such as pairs and
  * long double.
  *
- * The origin fetches the target, lets MPI combine the elements (MPI_Reduce_local), and puts the result back. It holds a
- * mutex at the target meanwhile, so that these accumulates are atomic with respect to each other. One thread of a
- * process at a time holds such a mutex, because a mutex of Tern belongs to a context and not to a thread.
+ * The origin fetches the target, lets MPI combine the elements (MPI_Reduce_local), and puts the result back. During
+ * these steps it holds a mutex at the target, so that these accumulates are atomic with respect to each other. Only one
+ * thread of a process at a time holds such a mutex, because a mutex of Tern belongs to a context and not to a thread.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -54,8 +54,8 @@ static tern_status open_buffers(struct buffers *b, const struct tern_mpi_access 
     return b->operand != NULL ? TERN_OK : TERN_ERR_NOMEM;
 }
 
-/* Move the values between the target and the buffer, and wait until they are there. last: the target is notified, if
- * the accumulate notifies. */
+/* Move the values between the target and the buffer, and wait for the completion. last: the target is notified, if the
+ * accumulate notifies. */
 static tern_status move_values(const struct tern_mpi_access *access, const struct tern_mpi_acc *acc,
                                const struct buffers *b, enum tern_mpi_kind kind, bool last)
 {

@@ -9,7 +9,7 @@ struct dimension {
     ptrdiff_t stride; /* from one element to the next, in bytes */
 };
 
-/* The size of a block, where the program has chosen the default. */
+/* Return the size of a block, also if the program has chosen the default. */
 static int block_size(const struct dimension *d)
 {
     if (d->distribution == MPI_DISTRIBUTE_NONE)

@@ -1,4 +1,4 @@
-/* datatype.c: the records of datatypes, and the table in which they are found. */
+/* datatype.c: the records of datatypes, and the table by which calls find them. */
 #include <pthread.h>
 #include <stdlib.h>
 

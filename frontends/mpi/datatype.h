@@ -2,8 +2,9 @@
  *
  * tern_mpi_type finds the record of a datatype. Records of derived datatypes hang on the datatype as an attribute and
  * are dropped when MPI frees the datatype, so that a new datatype with the same handle is never mistaken for an old
- * one. A small table by handle in front of the attributes makes the usual case cheap: a multiplication, a load and a
- * comparison. The memory of records is never returned, so that several threads may look up datatypes at the same time.
+ * one. A small table by handle, which is searched before the attributes, makes the usual case cheap: a multiplication,
+ * a load and a comparison. The memory of records is never returned, so that several threads may look up datatypes at
+ * the same time.
  */
 #ifndef TERN_MPI_DATATYPE_H
 #define TERN_MPI_DATATYPE_H
@@ -15,7 +16,7 @@
 
 #include "layout.h"
 
-/* What accumulates can do with an element. */
+/* The classes of elements, by the operations that accumulates have for them. */
 enum tern_mpi_class {
     TERN_MPI_NONE,     /* no element: the datatype is empty */
     TERN_MPI_SIGNED,   /* integers: arithmetic, bits and logic */
@@ -27,18 +28,18 @@ enum tern_mpi_class {
     TERN_MPI_PAIR,     /* pairs of a number and an index: MPI_MINLOC and MPI_MAXLOC. From here on, Tern can only copy */
     TERN_MPI_LONG,     /* long double: arithmetic */
     TERN_MPI_LONG_COMPLEX, /* sum and product */
-    TERN_MPI_OPAQUE,       /* other elements: only MPI knows */
+    TERN_MPI_OPAQUE,       /* other elements, which only MPI can combine */
     TERN_MPI_MIXED         /* basic elements of several types: no accumulates */
 };
 
 /* The basic elements of a datatype. */
 struct tern_mpi_basic {
     enum tern_mpi_class class;
-    unsigned     size;    /* of an element, in bytes; 0 if the datatype is empty or mixed */
-    MPI_Datatype element; /* predefined, and valid if size is not 0; one of those that have the class and the size */
+    unsigned     size;    /* size of an element, in bytes; 0 if the datatype is empty or mixed */
+    MPI_Datatype element; /* a predefined datatype with this class and size; valid if size is not 0 */
 };
 
-/* Whether accumulates can combine elements of two datatypes. */
+/* Return whether accumulates can combine elements of two datatypes. */
 static inline bool tern_mpi_basic_same(struct tern_mpi_basic a, struct tern_mpi_basic b)
 {
     return a.class == b.class && a.size == b.size && (a.class < TERN_MPI_PAIR || a.element == b.element);
@@ -49,12 +50,12 @@ struct tern_mpi_type {
     MPI_Datatype           handle;
     bool                   dense;  /* any number of elements is contiguous, and begins at displacement at */
     bool                   plain;  /* it is dense, and at is 0 */
-    ptrdiff_t              at;     /* of a dense datatype */
+    ptrdiff_t              at;     /* displacement of a dense datatype */
     size_t                 size;   /* bytes of data in one element */
     ptrdiff_t              extent; /* from one element to the next */
     struct tern_mpi_basic  basic;
-    struct tern_mpi_layout layout;               /* of one element */
-    size_t                 count[TERN_MPI_DIMS]; /* the loops of the layout, if it is a box, as Tern takes them */
+    struct tern_mpi_layout layout;               /* layout of one element */
+    size_t                 count[TERN_MPI_DIMS]; /* a box: the counts of the loops, for Tern */
     ptrdiff_t              stride[TERN_MPI_DIMS];
     struct tern_mpi_type  *next; /* list of predefined datatypes, or of records for reuse */
 };
@@ -71,7 +72,8 @@ static inline unsigned tern_mpi_type_slot(MPI_Datatype handle)
     return (unsigned)(((uint64_t)(uintptr_t)handle * 0x9e3779b97f4a7c15u) >> (64 - TERN_MPI_TYPE_BITS));
 }
 
-/* Find the record of a datatype, which is valid until the datatype is freed. Returns as tern_mpi_type_find. */
+/* Find the record of a datatype, which is valid until the datatype is freed. Returns MPI_SUCCESS, or the class of the
+ * error: MPI_ERR_TYPE or MPI_ERR_NO_MEM. */
 static inline int tern_mpi_type_of(MPI_Datatype handle, const struct tern_mpi_type **out)
 {
     /* acquire: the record behind the pointer. Pairs with the release in datatype.c. */
@@ -88,13 +90,12 @@ static inline int tern_mpi_type_of(MPI_Datatype handle, const struct tern_mpi_ty
  * or MPI_ERR_NO_MEM. The caller frees the layout. (flatten.c) */
 int tern_mpi_flatten(MPI_Datatype handle, struct tern_mpi_layout *layout, struct tern_mpi_basic *basic);
 
-/* The part of a distributed array that belongs to a process: repeat the layout of an element as MPI_Type_create_darray
- * says; integers are those of MPI_Type_get_contents, extent is that of an element. Returns false if there is no memory.
- * (darray.c) */
+/* Repeat the layout of an element to the part of a distributed array that belongs to a process
+ * (MPI_Type_create_darray). integers are the integers of MPI_Type_get_contents, and extent is the extent of an element.
+ * Returns false if there is no memory. (darray.c) */
 bool tern_mpi_darray(struct tern_mpi_layout *layout, const int *integers, ptrdiff_t extent);
 
-/* What a predefined datatype consists of, in bytes; false if it is not in the list of those that accumulates know.
- * (basic.c) */
+/* Find the basic elements of a predefined datatype. Returns false if accumulates do not know the datatype. (basic.c) */
 bool tern_mpi_basic_of(MPI_Datatype handle, struct tern_mpi_basic *basic);
 
 #endif

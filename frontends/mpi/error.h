@@ -9,7 +9,8 @@
  * the call and what happened. With Open MPI, a code keeps its text until the next error of the same class. */
 int tern_mpi_code(int class, const char *call, const char *format, ...) __attribute__((cold, format(printf, 3, 4)));
 
-/* The same for an error of Tern: the text is that of tern_strerror and tern_error_detail. what says what failed. */
+/* Make an error code for an error of Tern. The text is the text of tern_strerror and tern_error_detail. `what` names
+ * the failed action. */
 int tern_mpi_code_of(tern_status status, const char *call, const char *what) __attribute__((cold));
 
 #endif

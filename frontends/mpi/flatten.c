@@ -11,7 +11,7 @@ struct contents {
     MPI_Datatype *types;
 };
 
-/* Whether a datatype is predefined, so that it must not be freed. */
+/* Return whether a datatype is predefined, so that it must not be freed. */
 static bool is_predefined(int combiner)
 {
     return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
@@ -56,7 +56,7 @@ static int get_contents(MPI_Datatype handle, struct contents *c)
     return error;
 }
 
-/* A predefined datatype, which has a name or a Fortran kind. */
+/* Find the layout of a predefined datatype, which has a name or a Fortran kind. */
 static int flatten_predefined(MPI_Datatype handle, int combiner, struct tern_mpi_layout *layout,
                               struct tern_mpi_basic *basic)
 {
@@ -131,7 +131,8 @@ static int append_inner(struct tern_mpi_layout *layout, const struct inner *inne
     return ok ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
-/* A datatype of blocks of one datatype: displacements count bytes or extents, lengths are one or many. */
+/* Find the layout of a datatype that consists of blocks of one datatype. Displacements count bytes or extents; there is
+ * one length, or one for each block. */
 static int append_blocks(const struct contents *c, struct tern_mpi_layout *layout, struct tern_mpi_basic *basic)
 {
     int          count = c->integers[0], error;
@@ -192,7 +193,7 @@ static bool repeat_subarray(const int *integers, struct tern_mpi_layout *layout,
     return true;
 }
 
-/* A datatype that repeats one other datatype regularly. */
+/* Find the layout of a datatype that repeats one other datatype regularly. */
 static int repeat_type(const struct contents *c, struct tern_mpi_layout *layout, struct tern_mpi_basic *basic)
 {
     struct inner inner;

@@ -1,8 +1,8 @@
-/* fompi_acc.c: accumulates of foMPI. acc.h says what carries them out. */
+/* fompi_acc.c: accumulates of foMPI. acc.h describes the mechanisms. */
 #include "acc.h"
 #include "fompi_state.h"
 
-/* An accumulate: what to compute, and where the previous values go. */
+/* An accumulate: the operation, and the buffer for the previous values. */
 struct accumulate {
     const char          *call;
     foMPI_Op             op;
@@ -11,7 +11,7 @@ struct accumulate {
     tern_event          *event; /* receives the completion; NULL: the next flush completes the accumulate */
 };
 
-/* MPI's operation. MPI_OP_NULL: there is no such operation. */
+/* Return MPI's operation. MPI_OP_NULL: there is no such operation. */
 static MPI_Op mpi_op(foMPI_Op op)
 {
     static const MPI_Op ops[] = {
@@ -25,7 +25,7 @@ static MPI_Op mpi_op(foMPI_Op op)
     return op >= 0 && (size_t)op < sizeof ops / sizeof *ops ? ops[op] : MPI_OP_NULL;
 }
 
-/* What the accumulates of this window need. */
+/* Fill in the parts of an accumulate that depend on the window. */
 static struct tern_mpi_acc acc_of(const struct tern_fompi_win *win, const struct accumulate *acc)
 {
     return (struct tern_mpi_acc){ .op = mpi_op(acc->op),
@@ -99,7 +99,7 @@ static int go_later(struct tern_fompi_args *args, struct accumulate *acc, foMPI_
     return MPI_SUCCESS;
 }
 
-/* Describe where the previous values go. */
+/* Describe the buffer for the previous values. */
 static int set_result(struct accumulate *acc, void *result, int count, MPI_Datatype datatype)
 {
     acc->result = result;

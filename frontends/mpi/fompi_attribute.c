@@ -21,7 +21,7 @@ struct tern_fompi_attribute {
 static struct keyval *keyvals; /* [keyval_count] */
 static int            keyval_count;
 
-/* The keyval of a number, if the program may use it; otherwise NULL. */
+/* Return the keyval with this number, if the program may use it; otherwise NULL. */
 static struct keyval *keyval_of(int number)
 {
     int i = number - FIRST_KEYVAL;
@@ -72,7 +72,7 @@ FOMPI_EXPORT int foMPI_Win_free_keyval(int *win_keyval)
     return MPI_SUCCESS;
 }
 
-/* The place in the list of a window where an attribute is, or the end of the list. */
+/* Return the place of an attribute in the list of a window, or the end of the list. */
 static struct tern_fompi_attribute **find(struct tern_fompi_win *win, int keyval)
 {
     struct tern_fompi_attribute **at = &win->attributes;
@@ -92,8 +92,8 @@ static int call_delete(const struct tern_fompi_attribute *attribute)
     return keyval->delete_function(MPI_WIN_NULL, attribute->keyval, attribute->value, keyval->extra);
 }
 
-/* Delete the attribute at a place in the list. Returns what the delete function returns; the attribute stays if that is
- * an error. */
+/* Delete the attribute at a place in the list. Returns the result of the delete function; the attribute stays if the
+ * result is an error. */
 static int drop(struct tern_fompi_attribute **at)
 {
     struct tern_fompi_attribute *attribute = *at;

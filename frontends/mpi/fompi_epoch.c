@@ -12,7 +12,7 @@ static uint64_t posts_offset(int rank)
     return sizeof(struct tern_fompi_control) + (uint64_t)rank * sizeof(uint64_t);
 }
 
-/* Whether an epoch other than that of a fence is open. */
+/* Return whether an access epoch of a lock or of foMPI_Win_start is open. */
 static bool is_busy(const struct tern_fompi_win *win)
 {
     return win->locks > 0 || win->locked_all || win->targets != NULL;
@@ -26,7 +26,7 @@ static int ranks_of(const struct tern_fompi_win *win, MPI_Group group, const cha
 
     if (error != MPI_SUCCESS)
         return tern_fompi_error(MPI_ERR_GROUP, call, "the group is invalid");
-    ranks = malloc(((size_t)n * 2 + 1) * sizeof *ranks); /* ranks in the window, then those in the group */
+    ranks = malloc(((size_t)n * 2 + 1) * sizeof *ranks); /* ranks in the window, then ranks in the group */
     if (ranks == NULL)
         return tern_fompi_error(MPI_ERR_NO_MEM, call, "there is no memory for the ranks of %d processes", n);
     for (int i = 0; i < n; i++)
@@ -58,7 +58,7 @@ static tern_status signal_all(struct tern_fompi_win *win, const int *ranks, int 
     return status != TERN_OK ? status : last;
 }
 
-/* Wait until a process of the group of foMPI_Win_start has posted. */
+/* Wait until a process of the group of foMPI_Win_start has called foMPI_Win_post. */
 static int await_post(struct tern_fompi_win *win, int rank, const char *call)
 {
     struct tern_fompi_peer *peer = &win->peers[rank];
@@ -98,7 +98,7 @@ FOMPI_EXPORT int foMPI_Win_fence(int assertion, foMPI_Win handle)
     error = tern_fompi_flush(win, TERN_FOMPI_ALL, __func__);
     if (error != MPI_SUCCESS)
         return error;
-    /* Programs pass MPI_INFO_NULL as assertion, which says nothing. */
+    /* Some programs pass MPI_INFO_NULL as the assertion, which then means nothing. */
     win->fenced = (assertion & ~known) != 0 || (assertion & MPI_MODE_NOSUCCEED) == 0;
     return tern_fompi_result(tern_barrier(win->sync_ctx), __func__, "the barrier");
 }
@@ -137,7 +137,7 @@ FOMPI_EXPORT int foMPI_Win_complete(foMPI_Win handle)
     for (int i = 0; i < win->target_count; i++) {
         struct tern_fompi_peer *peer = &win->peers[win->targets[i]];
 
-        if (!(peer->open & TERN_FOMPI_POSTED)) { /* not accessed yet */
+        if (!(peer->open & TERN_FOMPI_POSTED)) { /* no access has waited for the post */
             int last = await_post(win, win->targets[i], __func__);
 
             error = error != MPI_SUCCESS ? error : last;

@@ -1,4 +1,5 @@
-/* fompi_flush.c: completion of accesses within an epoch. Notified accesses, which need no epoch, are covered, too. */
+/* fompi_flush.c: completion of accesses within an epoch. The calls also complete notified accesses, which need no
+ * epoch. */
 #include "fompi_state.h"
 
 int tern_fompi_flush(struct tern_fompi_win *win, int rank, const char *call)

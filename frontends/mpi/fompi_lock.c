@@ -3,7 +3,7 @@
  * Each process has a lock: a mutex of Tern, and a word that counts shared locks. A shared lock is one atomic addition
  * if there is no exclusive lock. A process that wants an exclusive lock takes the mutex, marks the word, and waits
  * until the shared locks are gone. A process that finds the mark takes its shared lock under the mutex, so that locks
- * are granted in the order of the mutex's queue, and nobody starves.
+ * are granted in the order of the mutex's queue, and no process starves.
  *
  * foMPI_Win_lock_all takes the lock of this process. The other locks are taken by the first access to each process.
  */
@@ -65,7 +65,7 @@ static tern_status release(struct tern_fompi_win *win, int rank)
     return status;
 }
 
-/* Take a lock, and note that this process has it. */
+/* Take a lock, and record that this process has the lock. */
 static int take(struct tern_fompi_win *win, int rank, bool exclusive, const char *call)
 {
     tern_status status = exclusive ? take_exclusive(win, rank) : take_shared(win, rank);

@@ -1,7 +1,7 @@
 /* fompi_request.c: requests of accesses and of notifications.
  *
- * Requests are in a list of their window. When the window is freed, the accesses are complete, and the notifications
- * will never come: requests for them stay as orphans, which can only be freed.
+ * Requests are in a list of their window. When the window is freed, the accesses are complete, and no more
+ * notifications can arrive: requests for notifications stay as orphans, which can only be freed.
  */
 #include "fompi_state.h"
 #include "job.h"
@@ -60,7 +60,7 @@ void tern_fompi_orphan_requests(struct tern_fompi_win *win)
     }
 }
 
-/* The request behind a handle; NULL if the handle is none. */
+/* Return the request with this handle; NULL if the handle is not valid. */
 static struct tern_fompi_request *request_of(foMPI_Request handle)
 {
     struct tern_fompi_request *request = (struct tern_fompi_request *)(void *)handle;
@@ -99,13 +99,13 @@ void tern_fompi_tell_nothing(MPI_Status *status)
     tell(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
 }
 
-/* Check a handle that is not foMPI_REQUEST_NULL. */
+/* Report a handle that is not valid. */
 static __attribute__((cold)) int bad_request(const char *call)
 {
     return tern_fompi_error(MPI_ERR_REQUEST, call, "the handle is no request; it may be complete or freed");
 }
 
-/* Wait until the deadline for a request that is active. */
+/* Wait until the deadline for the notifications of an active request. */
 static int finish_notify(struct tern_fompi_request *request, tern_deadline deadline, int *flag, MPI_Status *status,
                          const char *call)
 {
@@ -224,7 +224,7 @@ FOMPI_EXPORT int foMPI_Start(foMPI_Request *handle)
     if (TERN_UNLIKELY(request->win == NULL))
         return tern_fompi_error(MPI_ERR_WIN, __func__, "the window of the request is freed");
     if (request->active)
-        return MPI_SUCCESS; /* its matches stay */
+        return MPI_SUCCESS; /* the request keeps its matches */
     if (request->notify != NULL)
         status = tern_request_start(request->notify);
     request->active = status == TERN_OK;

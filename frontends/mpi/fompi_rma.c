@@ -1,8 +1,8 @@
 /* fompi_rma.c: puts and gets: plain, with a request, and notified.
  *
- * A process may wait in MPI behind a notified access, and then nobody makes progress for Tern. Over a network, an
- * access may need this process once more before its target is notified. Therefore notified accesses to processes that
- * are not near return when they are complete.
+ * After a notified access, a process may wait in MPI, where nothing makes progress for Tern. Over a network, an access
+ * may need this process once more before its target is notified. Therefore notified accesses to processes that are not
+ * near are complete when they return.
  */
 #include "fompi_state.h"
 
@@ -20,7 +20,7 @@ int tern_fompi_side(const char *call, int count, MPI_Datatype datatype, struct t
     return MPI_SUCCESS;
 }
 
-/* The parts of an access that differ from the usual case. */
+/* Report that the two sides of an access have different numbers of bytes. */
 static __attribute__((cold)) int bad_sizes(const struct tern_fompi_args *args, const struct tern_mpi_access *access)
 {
     return tern_fompi_error(foMPI_ERROR_RMA_DATATYPE_MISMATCH, args->call,
@@ -68,8 +68,8 @@ struct simple {
     size_t                 bytes; /* not 0 */
 };
 
-/* Find out whether an access is simple. If it is not, tern_fompi_prepare finds out more. The usual case must be quick:
- * the arguments stay in registers because everything is inlined. */
+/* Return whether an access is simple. tern_fompi_prepare checks all other accesses. The usual case must be fast: the
+ * arguments stay in registers because all functions are inlined. */
 static inline __attribute__((always_inline)) bool is_simple(const struct tern_fompi_args *args, struct simple *out)
 {
     const struct tern_mpi_type *here, *there;
@@ -118,7 +118,7 @@ static inline __attribute__((always_inline)) int access_now(const struct tern_fo
     tern_status   status;
 
     if (TERN_UNLIKELY(!is_simple(args, &s))) {
-        struct tern_fompi_args copy = *args; /* so that the arguments need no memory in the usual case */
+        struct tern_fompi_args copy = *args; /* a copy, so that the arguments need no memory in the usual case */
 
         return access_any(&copy, kind);
     }
@@ -167,7 +167,7 @@ static int access_later(const struct tern_fompi_args *args, enum tern_mpi_kind k
     return MPI_SUCCESS;
 }
 
-/* Whether an access with this tag notifies. Tags that mean any tag do not: -1 is MPI_ANY_TAG. */
+/* Return whether an access with this tag notifies. Tags that mean any tag do not: -1 is MPI_ANY_TAG. */
 static bool notifies(int tag)
 {
     return tag != foMPI_ANY_TAG && tag != MPI_ANY_TAG;
@@ -227,7 +227,7 @@ static inline __attribute__((always_inline)) int access_notify(const struct tern
         args->call, "the notified access");
 }
 
-/* Make a notified access with a request, which is complete. */
+/* Make a notified access with a request. The request is complete when the function returns. */
 static int access_notify_later(const struct tern_fompi_args *args, enum tern_mpi_kind kind, int tag, foMPI_Request *out)
 {
     struct tern_fompi_request *request;

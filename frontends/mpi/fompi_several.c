@@ -1,7 +1,7 @@
 /* fompi_several.c: tests and waits for several requests, which may belong to several windows.
  *
  * Each poll begins at another request, so that none is favoured. A wait polls all requests, and sleeps on the context
- * of one of their windows: whatever changes the memory of this process, or sends it a notification, ends the sleep.
+ * of one of their windows. Every change of the memory of this process and every notification ends the sleep.
  */
 #include "fompi_state.h"
 
@@ -17,7 +17,7 @@ static int check(int count, const foMPI_Request *requests, bool pointers, const 
     return MPI_SUCCESS;
 }
 
-/* The index at which a poll of several requests begins. */
+/* Return the index at which a poll of several requests begins. */
 static int begin_at(int count)
 {
     static __thread unsigned turn;
@@ -79,7 +79,7 @@ static int poll_some(int count, foMPI_Request *requests, int *outcount, int *ind
     return error;
 }
 
-/* Sleep until something may have happened to one of the requests. */
+/* Sleep until one of the requests may have advanced. */
 static int rest(int count, const foMPI_Request *requests, tern_idle *idle, const char *call)
 {
     tern_ctx *ctx = NULL;

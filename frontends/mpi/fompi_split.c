@@ -1,8 +1,8 @@
 /* fompi_split.c: accesses to dynamic windows whose bytes lie in several attached ranges.
  *
  * Tern refuses an access that does not lie in one range, and the origin does not know the ranges. Such an access is
- * made block by block, and a block that is refused is halved until its parts are accepted. An access to memory that is
- * not attached fails, but may have moved its other bytes before; Tern promises more only for a single range.
+ * made block by block, and a block that is refused is halved until its parts are accepted. An access that includes
+ * memory that is not attached fails, but part of its other bytes may have been moved.
  */
 #include "fompi_state.h"
 

@@ -1,16 +1,16 @@
-/* fompi_state.h: what the files of the foMPI front end share.
+/* fompi_state.h: the types and functions that the files of the foMPI front end share.
  *
- * A window consists of two regions of Tern on the team of its communicator, and of a set of mutexes. The data region is
+ * A window consists of two regions of Tern on the team of its communicator, and a set of mutexes. The data region is
  * the memory of the program: allocated, registered or dynamic. The control region has, at each process, the words of
  * struct tern_fompi_control, with which the other processes synchronize.
  *
- * Three contexts belong to a window. Puts and gets use a relaxed one. Accumulates use a strict one, because MPI orders
- * the accumulates of one process to one location. Epochs and locks use a third one, which has nothing outstanding when
- * a call returns, so that releasing a mutex never waits for accesses.
+ * Three contexts belong to a window. Puts and gets use a relaxed context. Accumulates use a strict context, because MPI
+ * orders the accumulates of one process to one location. Epochs and locks use a third context, on which nothing is
+ * outstanding when a call returns, so that the release of a mutex never waits for accesses.
  *
- * An access to a process needs an epoch. The array of peers says for each process whether there is one, so that the
- * usual case is one test; tern_fompi_open takes care of the rest: it acquires a lock of foMPI_Win_lock_all, and waits
- * for the foMPI_Win_post of a process in the group of foMPI_Win_start, at the first access.
+ * An access to a process needs an epoch. The array of peers says for each process whether there is an epoch, so that
+ * the usual case is one test. At the first access to a process, tern_fompi_open acquires the lock for
+ * foMPI_Win_lock_all, or waits for the foMPI_Win_post of a process in the group of foMPI_Win_start.
  */
 #ifndef TERN_FOMPI_STATE_H
 #define TERN_FOMPI_STATE_H
@@ -42,10 +42,10 @@ _Static_assert(sizeof(struct tern_fompi_control) == 128, "two cache lines");
 /* The mutexes at each process. */
 enum { TERN_FOMPI_LOCK, TERN_FOMPI_COMBINE, TERN_FOMPI_MUTEXES };
 
-/* Why a process may be accessed. */
+/* The reasons why a process may be accessed. */
 enum { TERN_FOMPI_LOCKED = 1, TERN_FOMPI_POSTED = 2 };
 
-/* What this process knows of a process of the window. */
+/* The state of a process of the window, as this process knows it. */
 struct tern_fompi_peer {
     uint64_t posts;   /* exposure epochs that this process has used */
     uint32_t unit;    /* displacement unit */
@@ -100,7 +100,7 @@ struct tern_fompi_request {
     struct tern_fompi_request *next, *previous;
 };
 
-/* The arguments of an access, as programs pass them. */
+/* The arguments of an access, as the program passes them. */
 struct tern_fompi_args {
     const char  *call;
     foMPI_Win    win;
@@ -142,7 +142,7 @@ static inline int tern_fompi_result(tern_status status, const char *call, const 
     return TERN_LIKELY(status == TERN_OK) ? MPI_SUCCESS : tern_fompi_error_of(status, call, what);
 }
 
-/* The window behind a handle; NULL if the handle is none. */
+/* Return the window with this handle; NULL if the handle is not valid. */
 static inline struct tern_fompi_win *tern_fompi_win(foMPI_Win handle)
 {
     struct tern_fompi_win *win = (struct tern_fompi_win *)(void *)handle;
@@ -150,8 +150,8 @@ static inline struct tern_fompi_win *tern_fompi_win(foMPI_Win handle)
     return TERN_LIKELY(win != NULL && win->magic == TERN_FOMPI_MAGIC) ? win : NULL;
 }
 
-/* fompi_epoch.c: find out whether a process may be accessed, and wait until it may. Returns MPI_SUCCESS or
- * MPI_ERR_RMA_SYNC. */
+/* fompi_epoch.c: check that there is an epoch for accesses to a process, and wait until the process may be accessed.
+ * Returns MPI_SUCCESS or MPI_ERR_RMA_SYNC. */
 int tern_fompi_open(struct tern_fompi_win *win, int rank, const char *call) __attribute__((cold));
 
 /* fompi_lock.c */
@@ -162,15 +162,15 @@ int tern_fompi_unlock_rest(struct tern_fompi_win *win, const char *call); /* rel
 #define TERN_FOMPI_ALL (-1)
 int tern_fompi_flush(struct tern_fompi_win *win, int rank, const char *call);
 
-/* fompi_rma.c: check the arguments of an access. Returns MPI_SUCCESS, TERN_FOMPI_NOTHING or an error; acc says whether
- * the access belongs to the strict context. */
+/* fompi_rma.c: check the arguments of an access. acc: the access belongs to the strict context. Returns MPI_SUCCESS,
+ * TERN_FOMPI_NOTHING or an error. */
 int tern_fompi_prepare(const struct tern_fompi_args *args, bool acc, struct tern_mpi_access *out);
 int tern_fompi_side(const char *call, int count, MPI_Datatype datatype, struct tern_mpi_side *side);
 
 /* fompi_split.c: start an access to a dynamic window, whose bytes may lie in several attached ranges. */
 tern_status tern_fompi_move_dynamic(const struct tern_mpi_access *access, const tern_opts *opts);
 
-/* How the accesses to a window are started. */
+/* Return the function that starts accesses to the window. */
 static inline tern_status (*tern_fompi_mover(const struct tern_fompi_win *win))(const struct tern_mpi_access *,
                                                                                 const tern_opts *)
 {

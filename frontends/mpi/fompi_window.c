@@ -1,13 +1,13 @@
-/* fompi_window.c: the life of windows.
+/* fompi_window.c: creating and freeing windows.
  *
- * All processes of the communicator exchange their arguments before anything else is made, so that a wrong argument of
- * one process is an error of all of them, and nobody waits.
+ * All processes of the communicator exchange their arguments before they create anything, so that a wrong argument of
+ * one process is an error of all processes, and no process waits for another one.
  */
 #include "error.h"
 #include "fompi_state.h"
 #include "job.h"
 
-/* What a process tells the others. */
+/* The arguments that a process sends to the others. */
 struct wish {
     uint64_t bytes;
     uint32_t unit;
@@ -37,7 +37,7 @@ static void drop_descriptor(struct tern_fompi_win *win)
     spare = win;
 }
 
-/* Release what a window consists of. The call is collective. Returns the first failure. */
+/* Free the objects of which a window consists. The call is collective. Returns the first failure. */
 static tern_status take_apart(struct tern_fompi_win *win)
 {
     tern_status status = TERN_OK, last;
@@ -72,7 +72,7 @@ static tern_status make_contexts(struct tern_fompi_win *win)
     return status;
 }
 
-/* Exchange the arguments. Returns the class of an error that a process has made. */
+/* Exchange the arguments. Returns MPI_SUCCESS, or the class of the error in the arguments of a process. */
 static int exchange(struct tern_fompi_win *win, const struct wish *mine, const char *call)
 {
     struct wish *all = calloc((size_t)win->size, sizeof *all);
@@ -121,7 +121,7 @@ static tern_status make_regions(struct tern_fompi_win *win)
     return status;
 }
 
-/* Find out which processes are near. */
+/* Record which processes are near. */
 static void look_around(struct tern_fompi_win *win)
 {
     for (int i = 0; i < win->size; i++)

@@ -1,6 +1,6 @@
-/* job.c: the life of the front end beside MPI.
+/* job.c: the start and end of the front end beside MPI.
  *
- * MPI_Finalize deletes the attributes of MPI_COMM_SELF first, so that an attribute tells the front end that MPI ends.
+ * MPI_Finalize deletes the attributes of MPI_COMM_SELF first. An attribute therefore tells the front end that MPI ends.
  */
 #include <mpi.h>
 

@@ -1,4 +1,4 @@
-/* job.h: the life of the front end beside MPI. */
+/* job.h: the start and end of the front end beside MPI. */
 #ifndef TERN_MPI_JOB_H
 #define TERN_MPI_JOB_H
 
@@ -12,7 +12,7 @@ extern bool tern_mpi_running __attribute__((visibility("hidden")));
  * front end; Tern itself is finalized when the process exits. */
 void tern_mpi_start(const char *call);
 
-/* The kind of context that this process needs: shared by threads if MPI allows several threads at the same time. */
+/* Return the ordering with TERN_SHARED if MPI allows several threads at the same time, otherwise the ordering. */
 tern_order tern_mpi_order(tern_order order);
 
 #endif

@@ -47,7 +47,7 @@ static bool reserve(struct tern_mpi_layout *list, size_t more)
     return true;
 }
 
-/* Add a piece, or make the last one longer. There is space. */
+/* Add a piece, or extend the last piece. The caller guarantees that there is space. */
 static void add(struct tern_mpi_layout *list, ptrdiff_t at, size_t len)
 {
     struct tern_mpi_piece *last = list->pieces + list->count - (list->count > 0);
@@ -174,7 +174,7 @@ struct tern_mpi_cursor tern_mpi_cursor_begin(const struct tern_mpi_layout *layou
     return (struct tern_mpi_cursor){ .layout = layout, .times = layout->bytes != 0 ? times : 0, .extent = extent };
 }
 
-/* Go to the next repetition. */
+/* Move the cursor to the next repetition. */
 static void again(struct tern_mpi_cursor *cursor)
 {
     cursor->times--;

@@ -1,4 +1,4 @@
-/* layout.h: which bytes of memory a datatype describes, in the order of its type map.
+/* layout.h: layouts, which describe the bytes of a datatype in the order of its type map.
  *
  * A layout is a box if its bytes are blocks of equal length at regular distances: up to TERN_MPI_DIMS nested loops.
  * Contiguous memory is a box without loops. All other layouts are lists of pieces. Layouts are built from the inside to
@@ -33,22 +33,22 @@ struct tern_mpi_layout {
     unsigned               dims;               /* a box: number of loops */
     struct tern_mpi_dim    dim[TERN_MPI_DIMS]; /* a box: the loops, the innermost one first */
     struct tern_mpi_piece *pieces;             /* a list: its pieces. NULL: a box */
-    size_t                 count, space;       /* a list: number of pieces, and for how many there is memory */
+    size_t                 count, space;       /* a list: number of pieces, and its capacity */
 };
 
-/* A position in a layout that is repeated: it walks over all blocks in the order of the type map. */
+/* A position in a layout that is repeated. It moves over all blocks in the order of the type map. */
 struct tern_mpi_cursor {
     const struct tern_mpi_layout *layout;
-    size_t                        times; /* repetitions that are left, with the present one */
+    size_t                        times; /* remaining repetitions, including the current one */
     ptrdiff_t                     extent, base;
     size_t                        index[TERN_MPI_DIMS]; /* of a box */
     size_t                        piece;                /* of a list */
 };
 
-/* The layout of one block. */
+/* Return the layout of one block. */
 struct tern_mpi_layout tern_mpi_layout_block(ptrdiff_t at, size_t len);
 
-/* Repeat a layout: count times, stride bytes from one to the next. Returns false if there is no memory; the layout is
+/* Repeat a layout count times, at a distance of stride bytes. Returns false if there is no memory; the layout is
  * unchanged then. */
 bool tern_mpi_layout_repeat(struct tern_mpi_layout *layout, size_t count, ptrdiff_t stride);
 
@@ -64,10 +64,10 @@ bool tern_mpi_layout_copy(struct tern_mpi_layout *to, const struct tern_mpi_layo
 /* Release the memory of a layout, which is then empty. */
 void tern_mpi_layout_free(struct tern_mpi_layout *layout);
 
-/* The number of blocks of a layout. */
+/* Return the number of blocks of a layout. */
 size_t tern_mpi_layout_blocks(const struct tern_mpi_layout *layout);
 
-/* Begin to walk over times repetitions of a layout, extent bytes apart. */
+/* Return a cursor at the beginning of `times` repetitions of a layout, which are extent bytes apart. */
 struct tern_mpi_cursor tern_mpi_cursor_begin(const struct tern_mpi_layout *layout, size_t times, ptrdiff_t extent);
 
 /* Get the next block. Returns false at the end. */

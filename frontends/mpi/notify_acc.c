@@ -1,14 +1,14 @@
-/* notify_acc.c: notified accumulates. acc.h says what carries them out, and docs/mpi-notify.md which of them are atomic
- * with each other.
+/* notify_acc.c: notified accumulates. acc.h describes the mechanisms, and docs/mpi-notify.md says which accumulates are
+ * atomic with respect to each other.
  *
- * All of them are complete when they return, so that the accumulates of one origin to one target have the order that
- * MPI demands.
+ * All accumulates are complete when they return, so that the accumulates of one origin to one target have the order
+ * that MPI demands.
  */
 #include "acc.h"
 #include "notify_access.h"
 #include "reduction.h"
 
-/* A notified accumulate that is being made. */
+/* A notified accumulate. */
 struct accumulate {
     struct tern_mpi_access     access;
     struct tern_notify_window *w;
@@ -41,7 +41,7 @@ static int prepare(struct accumulate *a, const struct tern_notify_args *args, MP
 }
 
 /* Complete an accumulate that was started with this status. Returns MPI_SUCCESS, or a code for which the error handler
- * has been called; class is that of an accumulate that was refused. */
+ * has been called. class is the class of the error if the accumulate was refused. */
 static int finish(struct accumulate *a, tern_status status, int class)
 {
     const char *call = a->acc.opts.call;

@@ -1,10 +1,10 @@
 /* notify_access.c: notified puts and gets.
  *
- * The usual case is a put of elements of a predefined datatype, the same on both sides. It needs a look into the tables
- * of windows and of datatypes, and then calls Tern. All other cases, and all errors, take the long way.
+ * The usual case is a put with the same predefined datatype on both sides. This case only looks up the window and the
+ * datatype in their tables, and then calls Tern. All other cases, and all errors, are handled by the general path.
  *
  * Between nodes, an access may need this process once more: to move the rest of the data, or to send the notification.
- * But this process may wait in MPI next, where nothing makes progress for Tern. So puts to processes that are not near
+ * But this process may then wait in MPI, where nothing makes progress for Tern. So puts to processes that are not near
  * are triggered operations, on which Tern's own thread makes progress while the program does not. All other accesses
  * wait until they are complete.
  */
@@ -86,8 +86,8 @@ int tern_notify_prepare(const struct tern_notify_args *a, struct tern_mpi_access
     return MPI_SUCCESS;
 }
 
-/* Make an access. Accesses to processes that are near are complete at once. Of the others, puts complete by themselves
- * unless the caller wants to wait. */
+/* Make an access. An access to a near process is complete when the function returns. A put to another process is a
+ * triggered operation unless wait is true. All other accesses are complete when the function returns. */
 static tern_status move(const struct tern_notify_window *w, const struct tern_mpi_access *access, tern_opts *opts,
                         bool wait)
 {
@@ -105,7 +105,8 @@ static tern_status move(const struct tern_notify_window *w, const struct tern_mp
     return status == TERN_OK ? tern_event_wait(&event, TERN_FOREVER) : status;
 }
 
-/* Make a put or a get. With a request, which is complete when the call returns. */
+/* Make a put or a get. If request is not NULL, the access is complete when the function returns, and *request is a
+ * complete request. */
 static __attribute__((noinline)) int access_any(const struct tern_notify_args *args, enum tern_mpi_kind kind,
                                                 MPI_Request *request)
 {
@@ -121,7 +122,8 @@ static __attribute__((noinline)) int access_any(const struct tern_notify_args *a
     return MPI_Irecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request); /* a request that is complete */
 }
 
-/* A put that is not the usual case. It has the parameters of MPIX_Put_notify, so that the call is a jump. */
+/* Make a put that is not the usual case. The parameters are the same as those of MPIX_Put_notify, so that the compiler
+ * can replace the call by a jump. */
 static __attribute__((noinline)) int put_any(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
                                              int target_rank, MPI_Aint target_disp, int target_count,
                                              MPI_Datatype target_datatype, MPI_Win win, int tag)

@@ -1,11 +1,12 @@
-/* notify_create.c: making and freeing windows.
+/* notify_create.c: creating and freeing windows.
  *
- * The window of MPI is made over the memory of the region, so that the region must exist until MPI has freed the
- * window. MPI_Win_free deletes the attribute while it still uses the memory; the window then waits in a list, until a
- * window with the same processes is made: that call is collective over the same processes, which free the region first.
+ * The window of MPI is created over the memory of the region, so the region must exist until MPI has freed the window.
+ * MPI_Win_free deletes the attribute while it still uses the memory. The record of the window then waits in a list
+ * until a window with the same processes is created. That call is collective over the same processes, which free the
+ * region first.
  *
- * Open MPI has no windows of MPI_Win_create for communicators with one process. Such a window is one of
- * MPI_Win_allocate, whose memory becomes the region; for memory of the program, it has no memory at all.
+ * In Open MPI, MPI_Win_create does not work for communicators with one process. There, MPI_Win_allocate creates the
+ * window. Its memory becomes the memory of the region; for memory of the program, the window of MPI has no memory.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ int tern_notify_keyval = MPI_KEYVAL_INVALID;
 static struct tern_notify_window *unused, *ending; /* lists */
 static pthread_mutex_t            lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What a window is made from. */
+/* The arguments with which a window is created. */
 struct wish {
     const char *call;
     bool        allocate;
@@ -72,8 +73,8 @@ static tern_status end_region(struct tern_notify_window *w)
     return first != TERN_OK ? first : status;
 }
 
-/* MPI frees a window: nothing may find its record any more. MPI then waits for the other processes, so that the memory
- * is not accessed any more when MPI_Win_free returns. */
+/* Called when MPI frees a window: remove its record from the table, so that no call finds it any more. MPI then waits
+ * for the other processes, so that no process accesses the memory after MPI_Win_free has returned. */
 static int detach(MPI_Win handle, int key, void *value, void *extra)
 {
     struct tern_notify_window *w = value, **slot = &tern_notify_windows[tern_notify_window_slot(w->handle)];
@@ -83,7 +84,7 @@ static int detach(MPI_Win handle, int key, void *value, void *extra)
     (void)extra;
     if (*slot == w)
         __atomic_store_n(slot, NULL, __ATOMIC_RELAXED); /* orders nothing: the record stays readable */
-    (void)tern_quiet(w->ctx); /* there is no window left to which an error could be reported */
+    (void)tern_quiet(w->ctx); /* there is no window any more to which an error could be reported */
     tern_notify_orphan_requests(w);
     w->handle = MPI_WIN_NULL;
     pthread_mutex_lock(&lock);
@@ -93,7 +94,7 @@ static int detach(MPI_Win handle, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* Take the oldest window out of the list of those that wait for their end and have these processes. */
+/* Remove the oldest window with these processes from the list of windows that wait to be released. */
 static struct tern_notify_window *take_ending(MPI_Group group)
 {
     struct tern_notify_window **at, **found = NULL, *w = NULL;
@@ -113,7 +114,7 @@ static struct tern_notify_window *take_ending(MPI_Group group)
     return w;
 }
 
-/* Let the windows end that MPI_Win_free has freed and that have these processes. */
+/* Release all windows with these processes that MPI_Win_free has freed. */
 static tern_status end_others(MPI_Group group)
 {
     struct tern_notify_window *w;
@@ -135,7 +136,7 @@ static int find_units(struct tern_notify_window *w, const struct wish *wish)
     return MPI_Allgather(&mine, sizeof mine, MPI_BYTE, w->peers, sizeof mine, MPI_BYTE, wish->comm);
 }
 
-/* Find out which processes are near, and prepare for puts to the others. */
+/* Record which processes are near, and prepare for puts to the others. */
 static tern_status look_around(struct tern_notify_window *w)
 {
     bool all = true;
@@ -147,7 +148,7 @@ static tern_status look_around(struct tern_notify_window *w)
     return all ? TERN_OK : tern_counter_create(w->ctx, &w->counter); /* tern_ctx_free frees it */
 }
 
-/* Make the region, over memory of its own or of the program. */
+/* Create the region, over memory of its own or of the program. */
 static tern_status make_region(struct tern_notify_window *w, const struct wish *wish)
 {
     const tern_region_opts each = TERN_REGION_OPTS(.each = 1);
@@ -157,9 +158,9 @@ static tern_status make_region(struct tern_notify_window *w, const struct wish *
     return tern_region_create(w->ctx, (uint64_t)wish->size, &each, &w->region);
 }
 
-/* Make a window of MPI over memory. With Open MPI 4, communicators that have no process in common and make windows at
- * the same time can disturb each other: the call fails on all processes of one of them. So it is repeated, after pauses
- * that differ from communicator to communicator. */
+/* Create a window of MPI over memory. With Open MPI 4, calls on communicators that have no process in common can
+ * disturb each other if they create windows at the same time: the call fails on all processes of one communicator. So
+ * the call is repeated, after pauses that differ between communicators. */
 static int make_window_over(struct tern_notify_window *w, const struct wish *wish)
 {
     int error, failed, any = 1, first;
@@ -178,7 +179,8 @@ static int make_window_over(struct tern_notify_window *w, const struct wish *wis
     return any && error == MPI_SUCCESS ? MPI_ERR_WIN : error;
 }
 
-/* Make the window of MPI. With one process, it comes before the region, which may have to use its memory. */
+/* Create the window of MPI. With one process, the window is created before the region, which may have to use its
+ * memory. */
 static int make_mpi_window(struct tern_notify_window *w, struct wish *wish, bool before)
 {
     if (before != (w->size == 1))
@@ -251,7 +253,7 @@ static int make(struct wish *wish, MPI_Win *win)
     }
     if (w->handle != MPI_WIN_NULL)
         PMPI_Win_free(&w->handle);
-    (void)end_region(w); /* the first error counts */
+    (void)end_region(w); /* the first error is reported */
     return error;
 }
 
@@ -269,8 +271,8 @@ static int check(const struct wish *wish, void *const *base, const MPI_Win *win)
     return MPI_SUCCESS;
 }
 
-/* Let all processes know of a wrong argument of one of them, so that nobody waits. Returns the code of this process, or
- * one of the same class as that of another process. */
+/* Inform all processes of a wrong argument of one process, so that no process waits for another one. Returns the code
+ * of this process, or a code of the same class as the code of another process. */
 static int agree(const struct wish *wish, int code)
 {
     struct {

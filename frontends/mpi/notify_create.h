@@ -1,4 +1,4 @@
-/* notify_create.h: making and freeing windows. */
+/* notify_create.h: creating and freeing windows. */
 #ifndef TERN_NOTIFY_CREATE_H
 #define TERN_NOTIFY_CREATE_H
 

@@ -1,5 +1,5 @@
 /* notify_fortran.c: the functions behind the Fortran module (include/mpi_notify.f90). They take the handles of Fortran,
- * which are integers. The type MPI_Status of mpi_f08 has the components of that in C, with both MPIs. */
+ * which are integers. The type MPI_Status of mpi_f08 has the same components as in C, with MPICH and Open MPI. */
 #include <stdlib.h>
 
 #include "mpi_notify_f.h"
@@ -128,7 +128,7 @@ NOTIFY_EXPORT int MPIX_Test_f(MPI_Fint *request, int *flag, MPI_Status *status)
     return error;
 }
 
-/* The handles of requests in C; NULL: there is no memory, and *error is the code. */
+/* Return the handles of the requests in C; NULL: there is no memory, and *error is the code. */
 static MPI_Request *handles_of(int count, const MPI_Fint *requests, const char *call, int *error)
 {
     MPI_Request *handles = malloc((size_t)(count > 0 ? count : 1) * sizeof *handles);
@@ -142,7 +142,7 @@ static MPI_Request *handles_of(int count, const MPI_Fint *requests, const char *
     return handles;
 }
 
-/* Give the handles back, and free the array. */
+/* Store the handles in the Fortran array, and free the C array. */
 static void give_back(int count, MPI_Fint *requests, MPI_Request *handles)
 {
     for (int i = 0; i < count; i++)

@@ -1,4 +1,4 @@
-/* notify_probe.c: probes for notifications that no request has taken. */
+/* notify_probe.c: probes for notifications that no request has matched. */
 #include <pthread.h>
 
 #include "notify_access.h"
@@ -14,7 +14,7 @@ static tern_status look(struct tern_notify_window *w, int source, int tag, tern_
     pthread_mutex_lock(&turn);
     if (w->probe == NULL || w->probe_source != source || w->probe_tag != tag) {
         if (w->probe != NULL)
-            (void)tern_request_free(&w->probe); /* it is not started */
+            (void)tern_request_free(&w->probe); /* the request is not started */
         w->probe = NULL;
         status = tern_notify_expect(w, source, tag, 1, &w->probe);
         w->probe_source = source;

@@ -1,4 +1,4 @@
-/* notify_request.c: the records of requests: making, starting, cancelling and freeing them, and waiting for one.
+/* notify_request.c: the records of requests: creating, starting, cancelling and freeing them, and waiting for one.
  *
  * The records of a slot of the table form a list that only grows: a record that is not in use has the handle
  * MPI_REQUEST_NULL, and the next request with the same slot takes it. So threads may search the lists at any time.
@@ -163,7 +163,7 @@ NOTIFY_EXPORT int MPIX_Start(MPI_Request *request)
         return PMPI_Start(request);
     if (r->window == NULL)
         return tern_notify_request_failed(r, TERN_ERR_STATE, "MPIX_Start");
-    if (TERN_UNLIKELY(r->started)) { /* it keeps its matches, unless it is complete */
+    if (TERN_UNLIKELY(r->started)) { /* the request keeps its matches, unless it is complete */
         error = tern_notify_advance(r, "MPIX_Start");
         if (error != MPI_SUCCESS || !r->ready)
             return error;
@@ -283,7 +283,7 @@ int tern_notify_await(struct tern_notify_request *r, const char *call)
     return MPI_SUCCESS;
 }
 
-/* A wait that is not the usual case. */
+/* Wait in all cases but the usual one. */
 static __attribute__((noinline)) int wait_any(MPI_Request *request, MPI_Status *status)
 {
     struct tern_notify_request *r = tern_notify_request_at(request);
@@ -297,7 +297,7 @@ static __attribute__((noinline)) int wait_any(MPI_Request *request, MPI_Status *
     return error;
 }
 
-/* The usual case is a request that is started. */
+/* Wait for a request. The usual case is a notification request that is started. */
 NOTIFY_EXPORT int MPIX_Wait(MPI_Request *request, MPI_Status *status)
 {
     struct tern_notify_request *r = tern_notify_request_at(request);

@@ -1,7 +1,7 @@
 /* notify_request.h: notification requests as requests of MPI.
  *
- * The handle is that of a persistent receive from MPI_PROC_NULL: it is a request of MPI which no other request has, and
- * which survives starts and waits. A table by handle finds the record.
+ * The handle is the handle of a persistent receive from MPI_PROC_NULL. This handle belongs to no other request, and
+ * stays valid when the request is started and completes. A table by handle finds the record.
  */
 #ifndef TERN_NOTIFY_REQUEST_H
 #define TERN_NOTIFY_REQUEST_H
@@ -16,9 +16,9 @@ struct tern_notify_request {
     bool                        started; /* active, in the terms of MPI */
     bool                        ready;   /* complete, and not reported: info is valid */
     bool                        cancelled;
-    int                         error;             /* for which a call over several requests has to report */
+    int                         error;             /* error that a call over several requests has to report */
     MPI_Status                  done;              /* status of the completed request; source and tag are set later */
-    tern_request_info           info;              /* of the notifications */
+    tern_request_info           info;              /* describes the notifications */
     struct tern_notify_request *next, *next_other; /* lists: of the table, and of the window */
 };
 
@@ -46,24 +46,25 @@ static inline struct tern_notify_request *tern_notify_request_of(MPI_Request han
     return r;
 }
 
-/* The same, of a pointer that a program passes, which may be NULL: MPI reports that. */
+/* Find the record of a request by a pointer that a program passes. The pointer may be NULL, which MPI reports. */
 static inline struct tern_notify_request *tern_notify_request_at(const MPI_Request *request)
 {
     return TERN_LIKELY(request != NULL) ? tern_notify_request_of(*request) : NULL;
 }
 
-/* Check what a request or a probe waits for. Returns MPI_SUCCESS, or an error code for which the error handler has been
- * called. */
+/* Check the source and the tag of a request or a probe. Returns MPI_SUCCESS, or an error code for which the error
+ * handler has been called. */
 int tern_notify_check(struct tern_notify_window *w, int source, int tag, const char *call);
 
-/* Create a request of Tern for a source and a tag in MPI's terms. */
+/* Create a request of Tern for a source and a tag, which may be the wildcards of MPI. */
 tern_status tern_notify_expect(struct tern_notify_window *w, int source, int tag, int count, tern_request **out);
 
-/* Advance a request, and find out whether it is complete. Returns MPI_SUCCESS, or an error code for which the error
- * handler has been called. */
+/* Advance a request, and set its field ready if it is complete. Returns MPI_SUCCESS, or an error code for which the
+ * error handler has been called. */
 int tern_notify_advance(struct tern_notify_request *r, const char *call);
 
-/* Wait for a request, and report nothing yet. Returns as tern_notify_advance. */
+/* Wait until a request is ready, without reporting it. Returns MPI_SUCCESS, or an error code for which the error
+ * handler has been called. */
 int tern_notify_await(struct tern_notify_request *r, const char *call);
 
 /* Report a request that is complete or not started: fill the status, and make the request inactive. */

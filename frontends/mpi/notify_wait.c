@@ -1,14 +1,15 @@
 /* notify_wait.c: waiting for several requests, notification requests and ordinary ones mixed.
  *
- * MPI makes progress while Tern waits, by the idle hook; and Tern needs no progress of a process that waits in MPI. So
- * a call that waits for all requests waits for those of Tern first, and then for the others in MPI. A call that waits
- * for any of a mixture polls both.
+ * MPI makes progress while Tern waits, through the idle hook, and Tern needs no progress of a process that waits in
+ * MPI. So a call that waits for all requests first waits for the requests of Tern, and then for the others in MPI. A
+ * call that waits for any of a mixture polls both.
  */
 #include <stdlib.h>
 
 #include "notify_request.h"
 
-/* The requests of a call, divided: ordinary[] contains those of MPI, and MPI_REQUEST_NULL in place of the others. */
+/* The requests of a call, divided: ordinary[] contains the requests of MPI, and MPI_REQUEST_NULL in place of the
+ * others. */
 struct mixture {
     int          count, own, ordinary_count;
     MPI_Request *all;
@@ -73,15 +74,15 @@ static MPI_Status *status_at(MPI_Status *statuses, int i)
     return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
 }
 
-/* The statuses from the given one on. The function is not inlined because compilers take MPI_STATUSES_IGNORE, which is
- * no address, for an array without elements. */
+/* Return the statuses from the given index on. The function is not inlined, because compilers treat
+ * MPI_STATUSES_IGNORE, which is not an address, as an array without elements. */
 static __attribute__((noinline)) MPI_Status *statuses_from(MPI_Status *statuses, int first)
 {
     return statuses == MPI_STATUSES_IGNORE ? statuses : statuses + first;
 }
 
-/* Poll the requests of a mixture once for one that is complete. *index is MPI_UNDEFINED if no request is active, and
- * *flag is whether the call that polls is over. */
+/* Poll the requests of a mixture once for one that is complete. *index is MPI_UNDEFINED if no request is active. *flag
+ * is set if the polling call is over. */
 static int poll_any(struct mixture *m, int *index, int *flag, MPI_Status *status)
 {
     bool active = false;
@@ -117,7 +118,7 @@ static int poll_any(struct mixture *m, int *index, int *flag, MPI_Status *status
     return MPI_SUCCESS;
 }
 
-/* Rest between polls of a wait. */
+/* Make one idle step between the polls of a wait. */
 static int rest(struct mixture *m, tern_idle *idle)
 {
     tern_status status = m->ctx != NULL ? tern_idle_step(m->ctx, idle) : TERN_OK;
@@ -265,7 +266,8 @@ NOTIFY_EXPORT int MPIX_Waitsome(int incount, MPI_Request array_of_requests[], in
     return error;
 }
 
-/* Complete the ordinary requests of a mixture, and report all requests. Those of Tern are complete, or have failed. */
+/* Complete the ordinary requests of a mixture, and report all requests. The requests of Tern must be complete, or have
+ * failed. */
 static int finish_all(struct mixture *m, MPI_Status *statuses)
 {
     int  error = m->ordinary_count > 0 ? PMPI_Waitall(m->count, m->ordinary, statuses) : MPI_SUCCESS;

@@ -1,8 +1,9 @@
 /* notify_window.h: windows for notified accesses.
  *
  * A window consists of a window of MPI, a region of Tern over the same memory, and a context on the team of the
- * communicator. The record hangs on the window of MPI as an attribute; a small table by handle in front of it makes the
- * usual case cheap. Records are reused and never returned, so that threads may look up windows at the same time.
+ * communicator. The record hangs on the window of MPI as an attribute; a small table by handle, which is searched
+ * first, makes the usual case cheap. Records are reused and never returned, so that threads may look up windows at the
+ * same time.
  */
 #ifndef TERN_NOTIFY_WINDOW_H
 #define TERN_NOTIFY_WINDOW_H
@@ -21,7 +22,7 @@
 
 struct tern_notify_request;
 
-/* What this process knows of a process of a window. */
+/* The state of a process of a window, as this process knows it. */
 struct tern_notify_peer {
     uint64_t unit; /* displacement unit */
     bool     near; /* loads and stores reach its memory: a put is complete when the call of Tern returns */
@@ -35,14 +36,15 @@ struct tern_notify_window {
     tern_region                *region;
     tern_mutexes               *mutexes; /* one at each process, for accumulates (acc.h) */
     struct tern_notify_peer    *peers;   /* [size] */
-    tern_counter               *counter; /* of puts to processes that are not near; NULL: all are near */
+    tern_counter               *counter; /* counter that starts puts to processes that are not near; NULL: all are
+                                          * near */
     struct tern_mpi_team        team;
     MPI_Group                   group;      /* of the communicator */
-    void                       *mpi_memory; /* of the window of MPI, if that had to allocate it */
-    tern_request               *probe;      /* for the source and tag of the last probe, or NULL */
+    void                       *mpi_memory; /* memory of the window of MPI, if that window had to allocate it */
+    tern_request               *probe;      /* request for the source and tag of the last probe, or NULL */
     int                         probe_source, probe_tag;
     struct tern_notify_request *requests; /* list of the notification requests */
-    struct tern_notify_window  *next;     /* list of windows that wait for their end, or of records for reuse */
+    struct tern_notify_window  *next;     /* list of windows that wait to be released, or of records for reuse */
 };
 
 #define TERN_NOTIFY_WINDOW_BITS 4
@@ -70,11 +72,11 @@ static inline struct tern_notify_window *tern_notify_window_of(MPI_Win handle)
 /* Call the error handler of a window with an error code. Returns the code. */
 int tern_notify_raise(struct tern_notify_window *w, int code) __attribute__((cold));
 
-/* Report that a handle is no window for notified accesses, to the handler of the window, or of MPI_COMM_WORLD if it is
- * no window at all. Returns the code. */
+/* Report that a handle is not a window for notified accesses, to the error handler of the window, or to that of
+ * MPI_COMM_WORLD if the handle is not a window at all. Returns the code. */
 int tern_notify_no_window(MPI_Win handle, const char *call) __attribute__((cold));
 
-/* notify_request.c: forget the requests of a window that ends. */
+/* notify_request.c: detach the requests of a window that is released. */
 void tern_notify_orphan_requests(struct tern_notify_window *w);
 
 #endif

@@ -1,8 +1,8 @@
-/* pmpi_calls.c: the calls of MPI that tern-notify-pmpi stands in front of.
+/* pmpi_calls.c: the calls of MPI that tern-notify-pmpi intercepts.
  *
- * Requests: each call is that of mpi_notify.h, which calls MPI for requests of MPI. Windows: what completes accesses of
- * MPI also completes notified accesses. MPI_Init starts notified access, so that the first window may have any
- * communicator.
+ * Requests: each call makes the call of mpi_notify.h, which calls MPI for requests of MPI. Windows: calls that complete
+ * accesses of MPI also complete notified accesses. MPI_Init starts notified access, so that the first window may have
+ * any communicator.
  */
 #include "mpi_notify.h"
 
@@ -91,7 +91,7 @@ PMPI_EXPORT int MPI_Cancel(MPI_Request *request)
 
 /* ---- windows ---- */
 
-/* Complete the notified accesses of a window, if it has any. */
+/* Complete the notified accesses of a window, if it is a window for notified accesses. */
 static int flush(MPI_Win win)
 {
     int is_notify;

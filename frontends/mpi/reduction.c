@@ -1,4 +1,4 @@
-/* reduction.c: the operations of MPI's accumulates in Tern's terms. */
+/* reduction.c: translation of the operations of MPI's accumulates to Tern's reductions. */
 #include "reduction.h"
 
 #define INTEGERS (1u << TERN_MPI_SIGNED | 1u << TERN_MPI_UNSIGNED)
@@ -37,7 +37,7 @@ static const struct row *find(MPI_Op op)
     return NULL;
 }
 
-/* Tern's types of 1, 2, 4, 8 and 16 bytes by class; -1: there is none. MPI computes with the others. */
+/* Tern's types of 1, 2, 4, 8 and 16 bytes by class; -1: there is none. MPI computes with the other elements. */
 static const int types[][5] = {
     [TERN_MPI_SIGNED] = { TERN_INT8, TERN_INT16, TERN_INT32, TERN_INT64, -1 },
     [TERN_MPI_UNSIGNED] = { TERN_UINT8, TERN_UINT16, TERN_UINT32, TERN_UINT64, -1 },

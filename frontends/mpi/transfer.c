@@ -1,4 +1,4 @@
-/* transfer.c: which operation of Tern moves data between two layouts. */
+/* transfer.c: the choice of the operation of Tern that moves data between two layouts. */
 #include <stdlib.h>
 
 #include "transfer.h"
@@ -23,7 +23,7 @@ struct loops {
     struct tern_mpi_dim dim[TERN_MPI_DIMS + 1];
 };
 
-/* Open the loops of a side. Returns false if the layout is no box. */
+/* Read the loops of a side. Returns false if the layout is not a box. */
 static bool open_loops(struct loops *loops, struct tern_mpi_side side)
 {
     const struct tern_mpi_layout *layout = &side.type->layout;
@@ -81,7 +81,7 @@ static bool find_common(struct common *common, struct tern_mpi_side here, struct
     return true;
 }
 
-/* The number of bytes that an access moves. */
+/* Return the number of bytes that an access moves. */
 static size_t bytes_of(const struct tern_mpi_access *a)
 {
     return a->part != 0 ? a->part : tern_mpi_side_bytes(a->here);
@@ -121,7 +121,7 @@ static tern_status move_contiguous(const struct tern_mpi_access *a, const tern_o
     }
 }
 
-/* Move a box, of which everything is set but the addresses. */
+/* Move a box. The caller has set all fields of the box but the addresses. */
 static tern_status move_strided(const struct tern_mpi_access *a, tern_strided box, const tern_opts *opts)
 {
     box.local = (unsigned char *)a->local + a->here.type->layout.at;
@@ -134,13 +134,13 @@ static tern_status move_strided(const struct tern_mpi_access *a, tern_strided bo
     }
 }
 
-/* Begin to walk over the blocks of a side. */
+/* Return a cursor at the first block of a side. */
 static struct tern_mpi_cursor walk(struct tern_mpi_side side)
 {
     return tern_mpi_cursor_begin(&side.type->layout, side.count, side.type->extent);
 }
 
-/* The next block of a side, of which at most *left bytes are wanted. Returns false at the end. */
+/* Get the next block of a side, cut to the *left bytes that are still wanted. Returns false at the end. */
 static bool next_block(struct tern_mpi_cursor *cursor, size_t *left, struct tern_mpi_piece *piece)
 {
     if (*left == 0 || !tern_mpi_cursor_next(cursor, piece))

@@ -14,16 +14,16 @@ struct tern_mpi_side {
     size_t                      count;
 };
 
-/* What an access does with the data. */
+/* The kind of an access. */
 enum tern_mpi_kind { TERN_MPI_PUT, TERN_MPI_GET, TERN_MPI_ACC, TERN_MPI_GET_ACC };
 
 /* An access. */
 struct tern_mpi_access {
     enum tern_mpi_kind   kind;
-    int                  rank; /* in the team of ctx */
+    int                  rank; /* rank in the team of ctx */
     tern_ctx            *ctx;
     tern_region         *region;
-    uint64_t             offset;      /* of displacement 0 at the target, in its part of the region */
+    uint64_t             offset;      /* offset of displacement 0 at the target, in its part of the region */
     void                *local;       /* displacement 0 at the origin */
     struct tern_mpi_side here, there; /* origin and target, with the same number of bytes unless part is set */
     size_t               part;        /* number of bytes to move, if a side ends within an element; otherwise 0 */

@@ -8,19 +8,19 @@
  * strided; see shape.h), blocking and with options (_with; see rma.h). The target does not have to call Tern.
  *
  * Atomicity: an accumulate is atomic for each element. However many ranks, threads and nodes accumulate to an element
- * at the same time, every operand is applied exactly once, and the results and the previous values that are fetched are
- * those of some sequential order of the accumulates. The elements of one call are combined in any order, and not as a
- * unit. The guarantee holds among accumulates of types of the same size to the same elements, whatever their
- * reductions. It does not hold with respect to other accesses: if an element is the target of a put, a store or an
- * operation of an atomic domain (atomic.h) while accumulates to it may be outstanding, either may be lost. Separate the
- * two with tern_quiet and a barrier. A get or a load sees each number of up to 8 bytes as it was before or after an
+ * at the same time, every operand is applied exactly once, and the results and the fetched previous values are the same
+ * as if the accumulates had been executed in some sequential order. The elements of one call are combined in any order,
+ * and not as a unit. The guarantee holds among accumulates of types of the same size to the same elements, whatever
+ * their reductions. It does not hold with respect to other accesses: if an element is the target of a put, a store or
+ * an operation of an atomic domain (atomic.h) while accumulates to it may be outstanding, either may be lost. Separate
+ * the two with tern_quiet and a barrier. A get or a load sees each number of up to 8 bytes as it was before or after an
  * accumulate.
  *
  * Alignment: in the address space of its owner, a target element is aligned to the size of its type (a complex element
  * to the size of its parts). Memory of tern_region_create begins at such an address. Local memory may have any
  * alignment. Each piece consists of whole elements, on both sides; otherwise the call is refused and changes nothing.
- * Pieces of the target may overlap: every operand is applied. The operands must not overlap the target, and those of
- * tern_get_acc must not overlap each other.
+ * Pieces of the target may overlap: every operand is applied. The operands must not overlap the target, and the
+ * operands of tern_get_acc must not overlap each other.
  *
  * Several regions over the same memory: the guarantee also holds among accumulates that ranks of one node make to the
  * same memory through different regions, such as two regions of the same file, or a region that registers memory which

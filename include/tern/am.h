@@ -60,7 +60,7 @@ typedef enum tern_am_kind {
     TERN_AM_LONG = 2    /* arguments and a payload, which is stored in a region before the handler runs */
 } tern_am_kind;
 
-/* A token: stands for the request that is being handled. A token is valid until the handler returns. */
+/* A token, which stands for the request that is being handled. A token is valid until the handler returns. */
 typedef struct tern_am_token tern_am_token;
 
 /* The message that Tern passes to a handler. */
@@ -122,7 +122,8 @@ typedef struct tern_am_prepared {
     uint64_t reserved[14]; /* for Tern */
 } tern_am_prepared;
 
-/* Describes a message to prepare. Create it with TERN_AM_PREPARE_OPTS or TERN_AM_PREPARE_OPTS_INIT, which set size. */
+/* A description of a message to prepare. Create it with TERN_AM_PREPARE_OPTS or TERN_AM_PREPARE_OPTS_INIT, which set
+ * size. */
 typedef struct tern_am_prepare_opts {
     uint32_t     size;   /* sizeof(tern_am_prepare_opts), so that later versions can add fields */
     tern_am_kind kind;   /* TERN_AM_MEDIUM or TERN_AM_LONG */

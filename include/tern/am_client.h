@@ -21,7 +21,7 @@
  *     a handler that needs the lock.
  *   - It must not use a context that the program uses, such as TERN_WORLD. Create a context for the handlers; because
  *     handlers do not run at the same time, one context serves all of them.
- *   - Its time is taken from the helper thread's other duties, and no thread of the rank handles messages meanwhile. It
+ *   - It delays the other work of the helper thread, and no thread of the rank handles messages in the meantime. It
  *     should return soon.
  *
  * A process never runs two handlers at the same time, whatever their clients, except that handlers of replies may run

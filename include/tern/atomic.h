@@ -106,7 +106,7 @@ typedef enum tern_atomic_op {
 #define TERN_ATOMIC_STORES 0x2u /* the program also writes the values by other means */
 
 /* Flags in tern_opts for atomic operations only. They cannot be combined with counters. */
-#define TERN_ACQUIRE 0x4u /* what the operation saw is visible when the thread learns that it is complete */
+#define TERN_ACQUIRE 0x4u /* writes that precede the value read are visible once the completion is known */
 #define TERN_RELEASE 0x8u /* everything that the context started before is complete before the operation */
 
 /* The mechanism that executes the operations of an atomic domain. */
@@ -312,7 +312,7 @@ TERN_END_DECLS
  * compiler inlines the operation, if its mechanism is not TERN_ATOMIC_NETWORK. These calls need C11 or C++11.
  * Returns  TERN_OK: the operation is complete.
  *          TERN_ERR_ARG: ctx, domain or region is NULL, the operation is not one of the domain, the type of value is
- *            not that of the domain, or the value is misaligned.
+ *            not the type of the domain, or the value is misaligned.
  *          TERN_ERR_RANGE: rank is not in the context's team, the value does not lie in rank's part, or the mechanism
  *            of the domain is TERN_ATOMIC_NETWORK and rank is not in the team of the domain.
  *          TERN_ERR_STATE: the domain was freed, or an active message handler made the call, and the call would have to
@@ -364,7 +364,7 @@ TERN_END_DECLS
  * mechanism is not TERN_ATOMIC_NETWORK. These calls need C11 or C++11.
  * Returns  TERN_OK: the operation is complete.
  *          TERN_ERR_ARG: ctx, domain, region or result is NULL, the operation is not one of the domain, the type of
- *            *result is not that of the domain, or the value is misaligned.
+ *            *result is not the type of the domain, or the value is misaligned.
  *          TERN_ERR_RANGE: rank is not in the context's team, the value does not lie in rank's part, or the mechanism
  *            of the domain is TERN_ATOMIC_NETWORK and rank is not in the team of the domain.
  *          TERN_ERR_STATE: the domain was freed, or an active message handler made the call, and the call would have to
@@ -416,7 +416,7 @@ TERN_END_DECLS
  * needs C11 or C++11.
  * Returns  TERN_OK: the operation is complete.
  *          TERN_ERR_ARG: ctx, domain, region or expected is NULL, the operation is not one of the domain, the type of
- *            *expected is not that of the domain, or the value is misaligned.
+ *            *expected is not the type of the domain, or the value is misaligned.
  *          TERN_ERR_RANGE: rank is not in the context's team, the value does not lie in rank's part, or the mechanism
  *            of the domain is TERN_ATOMIC_NETWORK and rank is not in the team of the domain.
  *          TERN_ERR_STATE: the domain was freed, or an active message handler made the call, and the call would have to

@@ -29,11 +29,12 @@
  * on ranks that learn of it, and the text names both ranks and what they passed; debug builds always compare the calls
  * of all ranks first. Other builds send no message for that: a rank learns of it from the messages and the shared
  * memory of the call itself. On one node that includes a blocking call of which another rank has made the nonblocking
- * form, or instead of which it has called tern_barrier or another collective call of Tern. What no rank can learn leads
- * to a stall report (option TERN_STALL_REPORT); an example is a nonblocking reduce with different roots. If a rank of
- * the team dies, all ranks whose part is not complete get TERN_ERR_PEER; the survivors continue with a team of their
- * own (tern_team_survivors). After TERN_ERR_ARG that other ranks caused, TERN_ERR_TIMEOUT and TERN_ERR_PEER, the
- * contents of the results are undefined, and no further collective call of this header is possible on the team.
+ * form, or instead of which it has called tern_barrier or another collective call of Tern. A mismatch that no rank can
+ * detect leads to a stall report (option TERN_STALL_REPORT); an example is a nonblocking reduce with different roots.
+ * If a rank of the team dies, all ranks whose part is not complete get TERN_ERR_PEER; the survivors continue with a
+ * team of their own (tern_team_survivors). After TERN_ERR_ARG that other ranks caused, TERN_ERR_TIMEOUT and
+ * TERN_ERR_PEER, the contents of the results are undefined, and no further collective call of this header is possible
+ * on the team.
  *
  * The algorithms and how Tern chooses among them are described in docs/collectives.md; the option TERN_COLL forces one.
  */
@@ -55,8 +56,8 @@ TERN_BEGIN_DECLS
 #define TERN_COMMUTATIVE 0x2u  /* the function of a TERN_USER reduction may be applied to ranks in any order */
 
 /* A function that combines elements, for TERN_USER. It computes inout[i] = in[i] op inout[i] for i from 0 to count - 1.
- * The elements of in belong to lower ranks than those of inout. The function is associative. The two arrays do not
- * overlap; they are aligned to 16 bytes or like the arrays of the program. The function may run in a thread of the
+ * The elements of in belong to lower ranks than the elements of inout. The function is associative. The two arrays do
+ * not overlap; they are aligned to 16 bytes or like the arrays of the program. The function may run in a thread of the
  * library, and must not call Tern. */
 typedef void (*tern_reduce_fn)(const void *in, void *inout, size_t count, void *user);
 
@@ -148,7 +149,7 @@ TERN_API tern_status tern_sync(tern_ctx *ctx);
  * part when that counter reaches opts->threshold. All ranks use this form of the call.
  * Returns  TERN_OK: the operation has started, or waits for its counter. Its event reports the errors that the
  *            blocking call returns.
- *          TERN_ERR_ARG: ctx is NULL, opts is NULL, has no event and no counter, or has an option that collective
+ *          TERN_ERR_ARG: ctx is NULL; or opts is NULL, has no event and no counter, or has an option that collective
  *            calls do not have.
  *          TERN_ERR_PEER: a rank of the team has died.
  *          TERN_ERR_NOMEM: there is not enough memory.
@@ -170,7 +171,7 @@ TERN_API tern_status tern_sync_with(tern_ctx *ctx, const tern_opts *opts);
  *            the team dies, TERN_ERR_ARG if this rank learns that other ranks made another collective call, or the
  *            first error, since the last tern_quiet, of an operation without an event; the other ranks then get
  *            TERN_ERR_ARG.
- *          TERN_ERR_ARG: ctx is NULL, opts is NULL, has no event and no counter, or has an option that collective
+ *          TERN_ERR_ARG: ctx is NULL; or opts is NULL, has no event and no counter, or has an option that collective
  *            calls do not have.
  *          TERN_ERR_PEER: a rank of the team has died.
  *          TERN_ERR_NOMEM: there is not enough memory.
@@ -207,7 +208,7 @@ TERN_API tern_status tern_broadcast(tern_ctx *ctx, int root, void *buf, size_t l
  * that counter reaches opts->threshold. All ranks use this form of the call.
  * Returns  TERN_OK: the operation has started, or waits for its counter. Its event reports the errors that the
  *            blocking call returns.
- *          TERN_ERR_ARG: ctx is NULL, or buf is NULL and len is not 0, opts is NULL, has no event and no counter, or
+ *          TERN_ERR_ARG: ctx is NULL, or buf is NULL and len is not 0; or opts is NULL, has no event and no counter, or
  *            has an option that collective calls do not have.
  *          TERN_ERR_RANGE: root is not a rank of the team, or len is too large.
  *          TERN_ERR_PEER: a rank of the team has died.
@@ -250,7 +251,7 @@ TERN_API tern_status tern_reduce(tern_ctx *ctx, int root, const void *src, void 
  * Returns  TERN_OK: the operation has started, or waits for its counter. Its event reports the errors that the
  *            blocking call returns.
  *          TERN_ERR_ARG: ctx or args is NULL, src is NULL or dst is NULL on the root and count is not 0, a field of
- *            *args is invalid, the type does not have the reduction, or the arrays overlap without being the same,
+ *            *args is invalid, the type does not have the reduction, or the arrays overlap without being the same; or
  *            opts is NULL, has no event and no counter, or has an option that collective calls do not have.
  *          TERN_ERR_RANGE: root is not a rank of the team, or count is too large.
  *          TERN_ERR_PEER: a rank of the team has died.
@@ -293,7 +294,7 @@ TERN_API tern_status tern_allreduce(tern_ctx *ctx, const void *src, void *dst, s
  * Returns  TERN_OK: the operation has started, or waits for its counter. Its event reports the errors that the
  *            blocking call returns.
  *          TERN_ERR_ARG: ctx or args is NULL, src or dst is NULL and count is not 0, a field of *args is invalid, the
- *            type does not have the reduction, or the arrays overlap without being the same, opts is NULL, has no
+ *            type does not have the reduction, or the arrays overlap without being the same; or opts is NULL, has no
  *            event and no counter, or has an option that collective calls do not have.
  *          TERN_ERR_RANGE: count is too large.
  *          TERN_ERR_PEER: a rank of the team has died.
@@ -338,7 +339,7 @@ TERN_API tern_status tern_reduce_scatter(tern_ctx *ctx, const void *src, void *d
  * Returns  TERN_OK: the operation has started, or waits for its counter. Its event reports the errors that the
  *            blocking call returns.
  *          TERN_ERR_ARG: ctx or args is NULL, src or dst is NULL and count is not 0, a field of *args is invalid, the
- *            type does not have the reduction, or the arrays overlap otherwise than permitted, opts is NULL, has no
+ *            type does not have the reduction, or the arrays overlap otherwise than permitted; or opts is NULL, has no
  *            event and no counter, or has an option that collective calls do not have.
  *          TERN_ERR_RANGE: count is too large.
  *          TERN_ERR_PEER: a rank of the team has died.
@@ -385,8 +386,8 @@ TERN_API tern_status tern_reduce_scatterv(tern_ctx *ctx, const void *src, void *
  *            blocking call returns.
  *          TERN_ERR_ARG: ctx, blocks or args is NULL, src or dst is NULL and there are bytes to read or store there, a
  *            field of *blocks or *args is invalid, a length is not a multiple of the size of an element, the type does
- *            not have the reduction, or the arrays overlap otherwise than permitted, opts is NULL, has no event and no
- *            counter, or has an option that collective calls do not have.
+ *            not have the reduction, or the arrays overlap otherwise than permitted; or opts is NULL, has no event and
+ *            no counter, or has an option that collective calls do not have.
  *          TERN_ERR_RANGE: the sum of the lengths, or the end of a block, is too large.
  *          TERN_ERR_PEER: a rank of the team has died.
  *          TERN_ERR_NOMEM: there is not enough memory.
@@ -427,7 +428,7 @@ TERN_API tern_status tern_gather(tern_ctx *ctx, int root, const void *src, size_
  * Returns  TERN_OK: the operation has started, or waits for its counter. Its event reports the errors that the
  *            blocking call returns.
  *          TERN_ERR_ARG: ctx is NULL, src is NULL or dst is NULL on the root and len is not 0, or src and dst overlap
- *            otherwise than permitted, opts is NULL, has no event and no counter, or has an option that collective
+ *            otherwise than permitted; or opts is NULL, has no event and no counter, or has an option that collective
  *            calls do not have.
  *          TERN_ERR_RANGE: root is not a rank of the team, or len is too large.
  *          TERN_ERR_PEER: a rank of the team has died.
@@ -473,7 +474,7 @@ TERN_API tern_status tern_gatherv(tern_ctx *ctx, int root, const void *src, size
  *            blocking call returns.
  *          TERN_ERR_ARG: ctx is NULL, src is NULL and len is not 0, on the root blocks is NULL, dst is NULL and a
  *            length is not 0, a field of *blocks is invalid, len is not blocks->len of the root itself, or src and dst
- *            overlap otherwise than permitted, opts is NULL, has no event and no counter, or has an option that
+ *            overlap otherwise than permitted; or opts is NULL, has no event and no counter, or has an option that
  *            collective calls do not have.
  *          TERN_ERR_RANGE: root is not a rank of the team, or the end of a block is too large.
  *          TERN_ERR_PEER: a rank of the team has died.
@@ -515,7 +516,7 @@ TERN_API tern_status tern_scatter(tern_ctx *ctx, int root, const void *src, void
  * Returns  TERN_OK: the operation has started, or waits for its counter. Its event reports the errors that the
  *            blocking call returns.
  *          TERN_ERR_ARG: ctx is NULL, dst is NULL or src is NULL on the root and len is not 0, or src and dst overlap
- *            otherwise than permitted, opts is NULL, has no event and no counter, or has an option that collective
+ *            otherwise than permitted; or opts is NULL, has no event and no counter, or has an option that collective
  *            calls do not have.
  *          TERN_ERR_RANGE: root is not a rank of the team, or len is too large.
  *          TERN_ERR_PEER: a rank of the team has died.
@@ -561,7 +562,7 @@ TERN_API tern_status tern_scatterv(tern_ctx *ctx, int root, const void *src, con
  *            blocking call returns.
  *          TERN_ERR_ARG: ctx is NULL, dst is NULL and len is not 0, on the root blocks is NULL, src is NULL and a
  *            length is not 0, a field of *blocks is invalid, len is not blocks->len of the root itself, or src and dst
- *            overlap otherwise than permitted, opts is NULL, has no event and no counter, or has an option that
+ *            overlap otherwise than permitted; or opts is NULL, has no event and no counter, or has an option that
  *            collective calls do not have.
  *          TERN_ERR_RANGE: root is not a rank of the team, or the end of a block is too large.
  *          TERN_ERR_PEER: a rank of the team has died.
@@ -584,7 +585,8 @@ TERN_API tern_status tern_scatterv_with(tern_ctx *ctx, int root, const void *src
  * Returns  TERN_OK: the operation has started, or waits for its counter. Its event reports the errors that the
  *            blocking call returns.
  *          TERN_ERR_ARG: ctx is NULL, src or all is NULL and len is not 0, or src and all overlap otherwise than
- *            permitted, opts is NULL, has no event and no counter, or has an option that collective calls do not have.
+ *            permitted; or opts is NULL, has no event and no counter, or has an option that collective calls do not
+ *            have.
  *          TERN_ERR_RANGE: len is too large.
  *          TERN_ERR_PEER: a rank of the team has died.
  *          TERN_ERR_NOMEM: there is not enough memory.
@@ -627,7 +629,8 @@ TERN_API tern_status tern_allgatherv(tern_ctx *ctx, const void *src, size_t len,
  *            blocking call returns.
  *          TERN_ERR_ARG: ctx or blocks is NULL, src is NULL and len is not 0, dst is NULL and a length is not 0, a
  *            field of *blocks is invalid, len is not blocks->len of this rank, or src and dst overlap otherwise than
- *            permitted, opts is NULL, has no event and no counter, or has an option that collective calls do not have.
+ *            permitted; or opts is NULL, has no event and no counter, or has an option that collective calls do not
+ *            have.
  *          TERN_ERR_RANGE: the sum of the lengths, or the end of a block, is too large.
  *          TERN_ERR_PEER: a rank of the team has died.
  *          TERN_ERR_NOMEM: there is not enough memory.
@@ -664,7 +667,7 @@ TERN_API tern_status tern_alltoall(tern_ctx *ctx, const void *src, void *dst, si
  * part when that counter reaches opts->threshold. All ranks use this form of the call.
  * Returns  TERN_OK: the operation has started, or waits for its counter. Its event reports the errors that the
  *            blocking call returns.
- *          TERN_ERR_ARG: ctx is NULL, src or dst is NULL and len is not 0, or src and dst overlap, opts is NULL, has
+ *          TERN_ERR_ARG: ctx is NULL, src or dst is NULL and len is not 0, or src and dst overlap; or opts is NULL, has
  *            no event and no counter, or has an option that collective calls do not have.
  *          TERN_ERR_RANGE: len is too large.
  *          TERN_ERR_PEER: a rank of the team has died.
@@ -708,7 +711,7 @@ TERN_API tern_status tern_alltoallv(tern_ctx *ctx, const void *src, const tern_b
  *            blocking call returns.
  *          TERN_ERR_ARG: ctx, src_blocks or dst_blocks is NULL, src or dst is NULL and a length is not 0, a field of
  *            *src_blocks or *dst_blocks is invalid, the two lengths of this rank's own block differ, or src and dst
- *            overlap, opts is NULL, has no event and no counter, or has an option that collective calls do not have.
+ *            overlap; or opts is NULL, has no event and no counter, or has an option that collective calls do not have.
  *          TERN_ERR_RANGE: the end of a block is too large.
  *          TERN_ERR_PEER: a rank of the team has died.
  *          TERN_ERR_NOMEM: there is not enough memory.
@@ -750,8 +753,8 @@ TERN_API tern_status tern_alltoalls(tern_ctx *ctx, const void *src, void *dst, c
  * Returns  TERN_OK: the operation has started, or waits for its counter. Its event reports the errors that the
  *            blocking call returns.
  *          TERN_ERR_ARG: ctx or args is NULL, src or dst is NULL and there are elements, a field of *args is invalid,
- *            or src and dst overlap, opts is NULL, has no event and no counter, or has an option that collective calls
- *            do not have.
+ *            or src and dst overlap; or opts is NULL, has no event and no counter, or has an option that collective
+ *            calls do not have.
  *          TERN_ERR_RANGE: the end of an array is too large.
  *          TERN_ERR_PEER: a rank of the team has died.
  *          TERN_ERR_NOMEM: there is not enough memory.
@@ -792,7 +795,7 @@ TERN_API tern_status tern_scan(tern_ctx *ctx, const void *src, void *dst, size_t
  * Returns  TERN_OK: the operation has started, or waits for its counter. Its event reports the errors that the
  *            blocking call returns.
  *          TERN_ERR_ARG: ctx or args is NULL, src or dst is NULL and count is not 0, a field of *args is invalid, the
- *            type does not have the reduction, or the arrays overlap without being the same, opts is NULL, has no
+ *            type does not have the reduction, or the arrays overlap without being the same; or opts is NULL, has no
  *            event and no counter, or has an option that collective calls do not have.
  *          TERN_ERR_RANGE: count is too large.
  *          TERN_ERR_PEER: a rank of the team has died.
@@ -834,7 +837,7 @@ TERN_API tern_status tern_exscan(tern_ctx *ctx, const void *src, void *dst, size
  * Returns  TERN_OK: the operation has started, or waits for its counter. Its event reports the errors that the
  *            blocking call returns.
  *          TERN_ERR_ARG: ctx or args is NULL, src or dst is NULL and count is not 0, a field of *args is invalid, the
- *            type does not have the reduction, or the arrays overlap without being the same, opts is NULL, has no
+ *            type does not have the reduction, or the arrays overlap without being the same; or opts is NULL, has no
  *            event and no counter, or has an option that collective calls do not have.
  *          TERN_ERR_RANGE: count is too large.
  *          TERN_ERR_PEER: a rank of the team has died.

@@ -1,8 +1,8 @@
 /* context.h: contexts, the streams of operations.
  *
- * Every operation belongs to a context. A context belongs to a team, in which the ranks of its operations count; it has
- * an ordering and a time limit for blocking calls. TERN_WORLD is a relaxed context on the team of all ranks, which
- * exists from tern_init to tern_finalize.
+ * Every operation belongs to a context. A context belongs to a team; the ranks in calls on the context are ranks of
+ * this team. A context also has an ordering, and a time limit for blocking calls. TERN_WORLD is a relaxed context on
+ * the team of all ranks, which exists from tern_init to tern_finalize.
  *
  * A context is private or shared. One thread at a time uses a private context: "only the thread that uses ctx may call
  * this function" means that no other thread is in a call on ctx, and that the program orders the calls of different
@@ -11,12 +11,12 @@
  *
  * A context that was created with TERN_SHARED is shared: every thread of the process is a thread that uses it. Any
  * thread may make any call on the context at any time, and may test or wait for any event or request of the context.
- * One thread at a time uses the same event, request or matched message. Calls that complete operations complete those
- * of all threads. A call that waits does not keep other threads from using the context. Each operation costs a lock; on
- * a relaxed context, puts, gets, values and atomic operations on memory that loads and stores reach take no lock, and
- * cost the same as on a private context. A mutex that is locked belongs to the context and not to the thread (mutex.h).
- * Handlers of active messages may use shared contexts; the thread that receives a message runs its handler and holds no
- * lock of a context meanwhile.
+ * One thread at a time uses the same event, request or matched message. Calls that complete operations complete the
+ * operations of all threads. A call that waits does not keep other threads from using the context. Each operation costs
+ * a lock; on a relaxed context, puts, gets, values and atomic operations on memory that loads and stores reach take no
+ * lock, and cost the same as on a private context. A mutex that is locked belongs to the context and not to the thread
+ * (mutex.h). Handlers of active messages may use shared contexts; the thread that receives a message holds no lock of a
+ * context while it runs the handler.
  *
  * On a relaxed context, private or shared, any thread may call tern_direct (rma.h) at any time.
  *
@@ -100,7 +100,7 @@ TERN_API tern_status tern_ctx_free(tern_ctx *ctx);
 TERN_API tern_status tern_ctx_set_timeout(tern_ctx *ctx, double seconds);
 
 /* Get the team of a context.
- * Returns  The team; NULL if ctx is NULL.
+ * Returns  The team; NULL if ctx is NULL or was freed.
  * Remote   None.
  * Threads  Any thread may call this function. */
 TERN_API tern_team *tern_ctx_team(const tern_ctx *ctx);

@@ -10,16 +10,16 @@
  *
  * Tern starts triggered operations inside the call that changes the counter, inside every call of the program that
  * makes progress on the context, and, while the program computes, in a thread of its own (unless the option
- * TERN_PROGRESS_THREAD is off). Chains of any length, and any number of operations that wait for one counter, need
- * neither stack nor searching.
+ * TERN_PROGRESS_THREAD is off). A chain may have any length, and any number of operations may wait for one counter:
+ * neither needs recursion or a search.
  *
  * When a call returns, the program may reuse arguments, lists and descriptions. Memory that the operation reads or
  * writes (source, destination, payload, result) belongs to the operation until it is complete. Regions and atomic
  * domains must exist until the operations that are triggered on them are complete. tern_quiet completes operations that
  * have started; it does not wait for operations that still wait for a counter.
  *
- * Counters exist only for relaxed contexts: a triggered operation is ordered after what its counter has counted, and
- * after nothing else.
+ * Counters exist only for relaxed contexts: a triggered operation is ordered after the operations that its counter has
+ * counted, and after no others.
  */
 #ifndef TERN_COUNTER_H
 #define TERN_COUNTER_H
@@ -40,6 +40,10 @@ typedef struct tern_counter tern_counter;
  * Returns  TERN_OK: *out is the counter.
  *          TERN_ERR_ARG: a pointer is NULL, or ctx is strict.
  *          TERN_ERR_NOMEM: there is not enough memory.
+ *          TERN_ERR_TIMEOUT: operations that the context started before its last tern_fence did not complete within the
+ *            context's time limit.
+ *          TERN_ERR_STATE: an active message handler made the call, and the call would have to wait for such
+ *            operations.
  * Remote   None.
  * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_counter_create(tern_ctx *ctx, tern_counter **out);

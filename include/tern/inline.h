@@ -1,6 +1,6 @@
-/* inline.h: what the inlined calls of the other headers need. NOT PART OF THE INTERFACE: programs do not use the names
- * in this file, which may change in any version. The layouts here are stable within a major version, so that programs
- * that were compiled with an older minor version keep working.
+/* inline.h: declarations for the inlined calls of the other headers. NOT PART OF THE INTERFACE: programs do not use the
+ * names in this file, which may change in any version. The layouts here are stable within a major version, so that
+ * programs that were compiled with an older minor version keep working.
  */
 #ifndef TERN_INLINE_H
 #define TERN_INLINE_H
@@ -19,7 +19,7 @@ struct tern_region;
  * one if they are. Both are 0 while operations must go through the library to keep the order of the context. */
 struct tern_ctx_head {
     uint32_t       direct_ranks; /* ranks 0 to direct_ranks - 1 may take the inlined path */
-    uint32_t       mapped_ranks; /* ranks 0 to mapped_ranks - 1 may, with the help of world_rank */
+    uint32_t       mapped_ranks; /* ranks 0 to mapped_ranks - 1 may take it after a translation by world_rank */
     const int32_t *world_rank;   /* [mapped_ranks] rank in the job of each rank of the team */
 };
 

@@ -1,5 +1,5 @@
-/* inline_atomic.h: what the typed atomic calls of atomic.h need. NOT PART OF THE INTERFACE: programs do not use the
- * names in this file, which may change in any version. atomic.h includes this header.
+/* inline_atomic.h: declarations for the typed atomic calls of atomic.h. NOT PART OF THE INTERFACE: programs do not use
+ * the names in this file, which may change in any version. atomic.h includes this header.
  */
 #ifndef TERN_INLINE_ATOMIC_H
 #define TERN_INLINE_ATOMIC_H
@@ -25,7 +25,7 @@ struct tern_inline_operation {
 TERN_API tern_status tern_inline_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern_region *region, int rank,
                                         uint64_t offset, const struct tern_inline_operation *atomic, void *result);
 
-/* Size of a value. */
+/* The size of a value. */
 TERN_INLINE uint64_t tern_inline_size(uint32_t type)
 {
     return type == TERN_INT8 || type == TERN_UINT8                           ? 1
@@ -155,8 +155,8 @@ TERN_INLINE_EXECUTE(32)
 TERN_INLINE_EXECUTE(64)
 #undef TERN_INLINE_EXECUTE
 
-/* Whether the functions above execute the operation: every operation but min, max, mult, inc and dec, and for
- * floating-point types only those that move bits, and add. */
+/* Return whether the functions above execute the operation. They execute all operations but min, max, mult, inc and
+ * dec; for floating-point types, they execute only add and the operations that move bits. */
 TERN_INLINE int tern_inline_executes(uint32_t op, uint32_t type)
 {
     const uint32_t moves = (uint32_t)TERN_ATOMIC_GET | (uint32_t)TERN_ATOMIC_PUT | (uint32_t)TERN_ATOMIC_SWAP |

@@ -1,5 +1,5 @@
-/* inline_value.h: what the calls of value.h need. NOT PART OF THE INTERFACE: programs do not use the names in this
- * file, which may change in any version. value.h includes this header.
+/* inline_value.h: declarations for the calls of value.h. NOT PART OF THE INTERFACE: programs do not use the names in
+ * this file, which may change in any version. value.h includes this header.
  */
 #ifndef TERN_INLINE_VALUE_H
 #define TERN_INLINE_VALUE_H

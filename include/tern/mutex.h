@@ -1,12 +1,12 @@
 /* mutex.h: mutexes, which provide mutual exclusion between ranks.
  *
- * The ranks of a team create a set of mutexes collectively. Each rank says how many mutexes the set has there, and a
- * mutex is addressed as (rank, index). The holder of a mutex is a context, not a rank or a thread: threads that compete
- * for a mutex need a context each, even if they share another one. Contexts that wait
- * for a mutex get it in the order in which they joined its queue; a context that gives up, or whose rank dies while it
- * waits, is skipped. Within a node, a free mutex is locked and unlocked with one atomic instruction each, and a context
- * that waits long sleeps. Between nodes, a thread at the rank of the mutex carries out the steps, whatever the program
- * of that rank does.
+ * The ranks of a team create a set of mutexes collectively. Each rank says how many mutexes the set has at this rank,
+ * and a mutex is addressed as (rank, index). The holder of a mutex is a context, not a rank or a thread: threads that
+ * compete for a mutex need a context each, even if they also share a context. Contexts that wait for a mutex get it in
+ * the order in which they joined its queue; a context that gives up, or whose rank dies while it waits, is skipped.
+ * Within a node, a free mutex is locked and unlocked with one atomic instruction each, and a context that waits long
+ * sleeps. Between nodes, a thread at the rank of the mutex executes the steps, independently of the program of that
+ * rank.
  *
  * tern_mutex_unlock first completes the outstanding operations of its context, so that everything that the holder did
  * is visible to the next holder. A mutex orders nothing else.

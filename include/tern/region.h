@@ -3,9 +3,9 @@
  * A region is created collectively by the ranks of a team. Each rank of the team owns one part of the region, and
  * remote memory is addressed as (region, rank, byte offset in the part of that rank). tern_region_create allocates the
  * parts; tern_region_register uses memory that the program already has, and tern_region_adopt makes such memory shared
- * memory in place. To a region of tern_region_open each rank attaches memory on its own, and remote memory is addressed
- * as (region, rank, address). How a process reaches a part depends on where the part is, and tern_region_path tells
- * which path Tern uses:
+ * memory in place. A region of tern_region_open is dynamic: each rank attaches memory to the region on its own, and
+ * remote memory is addressed as (region, rank, address). The path by which a process reaches a part depends on the
+ * location of the part. tern_region_path returns the path:
  *
  *   "self"     the caller's own part
  *   "shm"      allocated or adopted memory of a rank on the same node: loads and stores of the initiator
@@ -13,7 +13,7 @@
  *   "bounce"   registered memory of a rank on the same node, where the kernel forbids cross-memory attach: the helper
  *              thread of the target copies
  *   "ofi"      any memory of a rank on another node: the network copies, through libfabric
- *   "tcp"      the same over TCP sockets: the progress thread of the target copies
+ *   "tcp"      any memory of a rank on another node: the progress thread of the target copies, over TCP sockets
  */
 #ifndef TERN_REGION_H
 #define TERN_REGION_H
@@ -25,7 +25,8 @@
 
 TERN_BEGIN_DECLS
 
-/* Memory that other ranks may read and write. tern_region_create and tern_region_register make one. */
+/* Memory that other ranks may read and write. tern_region_create, tern_region_register, tern_region_adopt and
+ * tern_region_open make a region. */
 typedef struct tern_region tern_region;
 
 /* The kind of memory that tern_region_create allocates. */
@@ -137,12 +138,12 @@ TERN_API tern_status tern_region_register(tern_ctx *ctx, void *addr, uint64_t le
  *          time. */
 TERN_API tern_status tern_region_adopt(tern_ctx *ctx, void *addr, uint64_t len, tern_region **out);
 
-/* Create a dynamic region. Each rank attaches memory to it, whenever it wants, without the others. The call is
+/* Create a dynamic region. Each rank attaches memory to the region at any time, without the other ranks. The call is
  * collective over the context's team; tern_region_attach and tern_region_detach are not. In all calls with a dynamic
  * region, the offset is the address of the memory in the address space of its rank, which the ranks tell each other by
- * their own means. All bytes of one call must lie in one attached range, also those of a list; strides and lists
- * contain addresses as they would contain offsets. Notifications, signals, atomic operations and accumulates work as
- * with registered memory (tern_region_register). Only long active messages do not access dynamic regions, and
+ * their own means. All bytes of one call must lie in one attached range, including the bytes of all pieces of a list.
+ * Lists contain addresses in place of offsets. Notifications, signals, atomic operations and accumulates work as with
+ * registered memory (tern_region_register). Only long active messages do not access dynamic regions, and
  * tern_signal_wait waits for words of other regions (tern_word_wait waits for any word); tern_region_ptr returns NULL,
  * tern_region_size 0, tern_region_path "none", and tern_region_find does not find dynamic regions.
  *
@@ -166,10 +167,10 @@ TERN_API tern_status tern_region_adopt(tern_ctx *ctx, void *addr, uint64_t len, 
 TERN_API tern_status tern_region_open(tern_ctx *ctx, tern_region **out);
 
 /* Attach memory of this rank to a dynamic region. Afterwards, other ranks access the memory by its address. The memory
- * remains the program's, and must stay mapped until tern_region_detach or tern_region_free returns. If it is unmapped
- * earlier, operations on the missing bytes fail with TERN_ERR_LINK; but if that happens while a thread of this process
- * carries out an atomic operation, an accumulate, a signal, or a put or get of many pieces there, a signal kills this
- * process. A rank can attach 4096 ranges at the same time.
+ * remains the program's, and must stay mapped until tern_region_detach or tern_region_free returns. If the memory is
+ * unmapped earlier, operations on the missing bytes fail with TERN_ERR_LINK; but if it is unmapped while a thread of
+ * this process executes an atomic operation, an accumulate, a signal, or a put or get of many pieces on it, a signal
+ * kills this process. A rank can attach 4096 ranges at the same time.
  * Returns  TERN_OK: the memory is attached.
  *          TERN_ERR_ARG: region is NULL or not dynamic, addr is NULL, len is 0, the memory wraps around the end of the
  *            address space, or it overlaps memory that is attached to the region.
@@ -180,9 +181,9 @@ TERN_API tern_status tern_region_open(tern_ctx *ctx, tern_region **out);
  * Threads  Any thread may call this function. */
 TERN_API tern_status tern_region_attach(tern_region *region, void *addr, uint64_t len);
 
-/* Detach memory from a dynamic region. addr is the begin of a range that this rank has attached. Operations of other
- * ranks on the memory must be complete: those that are not, fail or still access the memory. An operation that begins
- * after the call has returned fails with TERN_ERR_RANGE.
+/* Detach memory from a dynamic region. addr is the beginning of a range that this rank has attached. Operations of
+ * other ranks on the memory must be complete. An operation that is outstanding fails, or still accesses the memory. An
+ * operation that begins after the call has returned fails with TERN_ERR_RANGE.
  * Returns  TERN_OK: the memory is detached.
  *          TERN_ERR_ARG: region is NULL or not dynamic, or no attached memory begins at addr.
  *          TERN_ERR_STATE: Tern is not initialized, or the region is freed.
@@ -190,11 +191,11 @@ TERN_API tern_status tern_region_attach(tern_region *region, void *addr, uint64_
  * Threads  Any thread may call this function. */
 TERN_API tern_status tern_region_detach(tern_region *region, void *addr);
 
-/* Let the parts of a region grow. Afterwards, this rank's part has size bytes, and those of the other ranks have the
- * sizes that they passed; a rank passes its present size if its part is not to grow. The region was created with a
- * reserve, which limits the size. Addresses and contents stay, and the new bytes are zeroed, except that a file keeps
- * its content. The call is collective over the region's team. Operations on the region may be outstanding meanwhile,
- * and other threads may use it.
+/* Let the parts of a region grow. Afterwards, this rank's part has size bytes, and the parts of the other ranks have
+ * the sizes that these ranks passed; a rank passes its present size if its part is not to grow. The region was created
+ * with a reserve, which limits the size. Addresses and contents stay, and the new bytes are zeroed, except that a file
+ * keeps its content. The call is collective over the region's team. Operations on the region may be outstanding during
+ * the call, and other threads may use the region.
  * Returns  TERN_OK: all parts have grown. All ranks return TERN_OK.
  *          TERN_ERR_ARG: region is NULL; or, on all ranks, a rank passed less than its present size, ranks passed
  *            different regions or made different collective calls, or the memory of the region is the program's.
@@ -233,7 +234,7 @@ TERN_API tern_status tern_region_grow(tern_region *region, uint64_t size);
  * Threads  Any thread may call this function. A rank may make one collective call per team at a time. */
 TERN_API tern_status tern_region_free(tern_region *region);
 
-/* Get a pointer to a rank's part of a region. The program may load and store through the pointer. rank counts in the
+/* Get a pointer to a rank's part of a region. The program may load and store through the pointer. rank is a rank of the
  * region's team.
  * Returns  The address of the part in this process. NULL: this process cannot load from and store to the part, the part
  *            is empty and cannot grow, the rank has died, or the region's team has no such rank.
@@ -241,14 +242,14 @@ TERN_API tern_status tern_region_free(tern_region *region);
  * Threads  Any thread may call this function. */
 TERN_API void *tern_region_ptr(const tern_region *region, int rank);
 
-/* Get the length of the part of a rank. rank counts in the region's team.
+/* Get the length of the part of a rank. rank is a rank of the region's team.
  * Returns  The length in bytes; 0 if the region's team has no such rank.
  * Remote   None.
  * Threads  Any thread may call this function. */
 TERN_API uint64_t tern_region_size(const tern_region *region, int rank);
 
-/* Get the name of the path to a part of a region. The path is the way on which this process reaches the part of the
- * rank. rank counts in the region's team. See region.h for the paths.
+/* Get the name of the path to a part of a region. The path is the way in which this process reaches the part of the
+ * rank. rank is a rank of the region's team. See region.h for the paths.
  * Returns  A static string: "self", "shm" (loads and stores), "cma" (the kernel copies), "bounce" (the helper thread of
  *            the target copies through a buffer), "ofi" or "tcp" (the network), or "none" if there is no such
  *            part.
@@ -257,7 +258,7 @@ TERN_API uint64_t tern_region_size(const tern_region *region, int rank);
 TERN_API const char *tern_region_path(const tern_region *region, int rank);
 
 /* Find the region and the offset of an address at a rank. The call finds the region that contains the address in the
- * address space of the rank, and the offset of the address in the part of that rank. rank counts in the team of ctx.
+ * address space of the rank, and the offset of the address in the part of that rank. rank is a rank of the team of ctx.
  * The address of allocated memory is the address that tern_region_ptr returns for a rank's own part on that rank. If
  * several regions contain the address, the call returns any of them.
  * Returns  TERN_OK: the region is in *region, and the offset is in *offset.

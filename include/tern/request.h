@@ -41,7 +41,7 @@ typedef struct tern_request tern_request;
 #define TERN_ANY_SOURCE (-1) /* a message or notification of any rank matches */
 #define TERN_ANY_TAG (-1)    /* a message or notification with any tag matches */
 
-/* What a request has received or sent. */
+/* The message or the last notification of a request. */
 typedef struct tern_request_info {
     int      source;  /* rank in the team of the request's context: the sender of a received message, the receiver of a
                          sent one, or the source of the last notification that matched. -1: none, or not in that team */

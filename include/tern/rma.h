@@ -268,7 +268,7 @@ TERN_INLINE tern_status tern_put_nb(tern_ctx *ctx, tern_region *region, int rank
         opts.call = "tern_put_nb";
         return tern_put_with(ctx, region, rank, offset, src, len, &opts);
     }
-    /* The same fences as in tern_put: the event is complete when the call returns. */
+    /* The fences are the same as in tern_put, because the event is complete when the call returns. */
     tern_inline_release();
     tern_copy(part->base + offset, src, len);
     tern_inline_release();

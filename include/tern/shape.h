@@ -8,10 +8,11 @@
  *   strided   a box of up to TERN_STRIDED_DIMS dimensions. Each side has its own strides, of either sign, so that
  *             sections of arrays can be copied, transposed and reflected
  *
- * Each call is one operation: it has one event, one place in the order of a strict context, and one error. Forms
- * (blocking, _nb, _nbi, _with), completion, visibility and progress are those of tern_put and tern_get (rma.h). All
- * pieces are checked before the first byte is moved. An operation on no bytes completes at once. When a call returns,
- * in any form, the caller may reuse the description; but the data belongs to the operation until it is complete.
+ * Each call is one operation: it has one event, one place in the order of a strict context, and one error. The forms
+ * (blocking, _nb, _nbi, _with), completion, visibility and progress are as defined for tern_put and tern_get (rma.h).
+ * All pieces are checked before the first byte is moved. An operation on no bytes completes at once. When a call
+ * returns, in any form, the caller may reuse the description; but the data belongs to the operation until it is
+ * complete.
  *
  * Overlap: pieces of the source may overlap each other, and a stride of the source may be 0. Where pieces of the
  * destination overlap each other, each byte has the value that one of the pieces gave it; which piece is unspecified.

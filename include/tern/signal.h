@@ -2,9 +2,9 @@
  *
  * A signal is a word of 8 or 4 bytes in a region. A put with signal copies its data to a rank, and when the data is in
  * place, sets the signal of the same rank or adds to it, as an atomic operation. Any rank that sees the new value of
- * the signal also sees the data. The target waits until its signal compares with a value in a given way; a signal that
- * is added to counts the puts that have arrived. This is OpenSHMEM's put-with-signal, and serves the purpose of GASPI's
- * notifications.
+ * the signal also sees the data. The target waits until a comparison of its signal with a value holds. A signal to
+ * which each put adds 1 counts the puts that have arrived. This is OpenSHMEM's put-with-signal, and serves the purpose
+ * of GASPI's notifications.
  *
  * Every put that takes options updates a signal if tern_opts.signal is set: puts of every shape, with an event, counted
  * or triggered. tern_put_signal and tern_put_signal_nbi are short forms for contiguous data. A put cannot both update a
@@ -17,8 +17,8 @@
  * A signal has 8 bytes unless tern_signal.bytes is 4. The owner waits for a signal of 4 bytes with the calls whose
  * names end in _u32, or reads it as an ordinary 32-bit integer. A signal is aligned to its size in the address space of
  * its owner. tern_fadd, tern_swap, tern_cas, and atomic domains whose mechanism is not TERN_ATOMIC_NETWORK may also
- * update signals. Not only signals end a wait for a signal, but every operation of Tern that changes the word, as with
- * the waits of wait.h; ordinary stores are seen within 0.2 seconds, or after tern_wake.
+ * update signals. A wait for a signal ends with every operation of Tern that changes the word as required, like the
+ * waits of wait.h. Such a wait sees an ordinary store within 0.2 seconds, or after tern_wake.
  */
 #ifndef TERN_SIGNAL_H
 #define TERN_SIGNAL_H
@@ -105,7 +105,8 @@ TERN_API tern_status tern_put_signal_nbi(tern_ctx *ctx, tern_region *region, int
  * *seen.
  * Returns  TERN_OK: the comparison holds.
  *          TERN_PENDING: the comparison does not hold.
- *          TERN_ERR_ARG: ctx or region is NULL, compare is invalid, or the signal is not aligned to 8 bytes.
+ *          TERN_ERR_ARG: ctx or region is NULL, region is dynamic, compare is invalid, or the signal is not aligned to
+ *            8 bytes.
  *          TERN_ERR_RANGE: the signal does not lie in this rank's part of region.
  * Remote   None. If the comparison holds, the data of the puts whose signals the value shows may be used.
  * Threads  Only the thread that uses ctx may call this function. */
@@ -118,7 +119,8 @@ TERN_API tern_status tern_signal_test(tern_ctx *ctx, tern_region *region, uint64
  * Returns  TERN_OK: the comparison holds.
  *          TERN_PENDING: the deadline is TERN_NOW, and the comparison does not hold.
  *          TERN_ERR_TIMEOUT: the deadline passed first.
- *          TERN_ERR_ARG: ctx or region is NULL, compare is invalid, or the signal is not aligned to 8 bytes.
+ *          TERN_ERR_ARG: ctx or region is NULL, region is dynamic, compare is invalid, or the signal is not aligned to
+ *            8 bytes.
  *          TERN_ERR_RANGE: the signal does not lie in this rank's part of region.
  *          TERN_ERR_STATE: an active message handler made the call.
  * Remote   None. The data of the puts whose signals the value shows may be used.
@@ -131,7 +133,8 @@ TERN_API tern_status tern_signal_wait(tern_ctx *ctx, tern_region *region, uint64
  * other events. The comparison is made when the program makes progress on ctx. tern_quiet does not wait for the event.
  * The region must exist until the event is complete; if the context is freed first, the event becomes invalid.
  * Returns  TERN_OK: *event is filled, and may already be complete.
- *          TERN_ERR_ARG: ctx, region or event is NULL, compare is invalid, or the signal is not aligned to 8 bytes.
+ *          TERN_ERR_ARG: ctx, region or event is NULL, region is dynamic, compare is invalid, or the signal is not
+ *            aligned to 8 bytes.
  *          TERN_ERR_RANGE: the signal does not lie in this rank's part of region.
  *          TERN_ERR_NOMEM: there is not enough memory.
  * Remote   None. When the event is complete, the data of the puts whose signals the value shows may be used.
@@ -144,7 +147,8 @@ TERN_API tern_status tern_signal_event(tern_ctx *ctx, tern_region *region, uint6
  * of the signal in *seen.
  * Returns  TERN_OK: the comparison holds.
  *          TERN_PENDING: the comparison does not hold.
- *          TERN_ERR_ARG: ctx or region is NULL, compare is invalid, or the signal is not aligned to 4 bytes.
+ *          TERN_ERR_ARG: ctx or region is NULL, region is dynamic, compare is invalid, or the signal is not aligned to
+ *            4 bytes.
  *          TERN_ERR_RANGE: the signal does not lie in this rank's part of region.
  * Remote   None. If the comparison holds, the data of the puts whose signals the value shows may be used.
  * Threads  Only the thread that uses ctx may call this function. */
@@ -157,7 +161,8 @@ TERN_API tern_status tern_signal_test_u32(tern_ctx *ctx, tern_region *region, ui
  * Returns  TERN_OK: the comparison holds.
  *          TERN_PENDING: the deadline is TERN_NOW, and the comparison does not hold.
  *          TERN_ERR_TIMEOUT: the deadline passed first.
- *          TERN_ERR_ARG: ctx or region is NULL, compare is invalid, or the signal is not aligned to 4 bytes.
+ *          TERN_ERR_ARG: ctx or region is NULL, region is dynamic, compare is invalid, or the signal is not aligned to
+ *            4 bytes.
  *          TERN_ERR_RANGE: the signal does not lie in this rank's part of region.
  *          TERN_ERR_STATE: an active message handler made the call.
  * Remote   None. The data of the puts whose signals the value shows may be used.
@@ -171,7 +176,8 @@ TERN_API tern_status tern_signal_wait_u32(tern_ctx *ctx, tern_region *region, ui
  * for the event. The region must exist until the event is complete; if the context is freed first, the event becomes
  * invalid.
  * Returns  TERN_OK: *event is filled, and may already be complete.
- *          TERN_ERR_ARG: ctx, region or event is NULL, compare is invalid, or the signal is not aligned to 4 bytes.
+ *          TERN_ERR_ARG: ctx, region or event is NULL, region is dynamic, compare is invalid, or the signal is not
+ *            aligned to 4 bytes.
  *          TERN_ERR_RANGE: the signal does not lie in this rank's part of region.
  *          TERN_ERR_NOMEM: there is not enough memory.
  * Remote   None. When the event is complete, the data of the puts whose signals the value shows may be used.

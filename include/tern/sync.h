@@ -1,10 +1,10 @@
 /* sync.h: fence, quiet, barrier and all-gather.
  *
- * tern_fence orders the operations of a context; tern_quiet completes them, and tern_quiet_rank those to one rank;
- * tern_quiet_local waits until their sources may be overwritten; tern_barrier completes them and
- * synchronizes the ranks of the team; tern_allgather exchanges small blocks. None of these calls covers tagged
- * messages, whose requests tell when a message is complete. All ranks of a team make the same collective calls in the
- * same order.
+ * tern_fence orders the operations of a context; tern_quiet completes them, and tern_quiet_rank completes the
+ * operations to one rank; tern_quiet_local waits until the sources of the operations may be overwritten; tern_barrier
+ * completes them and synchronizes the ranks of the team; tern_allgather exchanges small blocks. None of these calls
+ * covers tagged messages, whose requests tell when a message is complete. All ranks of a team make the same collective
+ * calls in the same order.
  */
 #ifndef TERN_SYNC_H
 #define TERN_SYNC_H
@@ -17,9 +17,9 @@
 TERN_BEGIN_DECLS
 
 /* Order the operations of a context. One-sided operations and active messages that the context has started are
- * delivered at each target before those that the context starts later. An active message is delivered when it is in the
- * queue of the target: later operations do not wait until its handler has run. Tagged messages have an order of their
- * own (tagged.h).
+ * delivered at each target before the operations that the context starts later. An active message is delivered when it
+ * is in the queue of the target: later operations do not wait until its handler has run. Tagged messages have an order
+ * of their own (tagged.h).
  *
  * The call does not complete the earlier operations, and usually does not wait. Where the path to a target keeps the
  * order, as stores to shared memory and some networks do, later operations follow at once. Elsewhere, the start of a
@@ -68,7 +68,8 @@ TERN_API tern_status tern_quiet(tern_ctx *ctx);
  *            if all operations that failed were to this rank, and is forgotten then. If operations to several ranks
  *            have failed, each of these calls reports it until tern_quiet is called.
  * Remote   All data that the context has put to the rank is visible to all ranks. The target does not have to call
- *          Tern, but may have to take other notifications before those of notified accesses (notify.h).
+ *          Tern, but may have to take other notifications first, if it has no space for the notifications of notified
+ *          accesses (notify.h).
  * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_quiet_rank(tern_ctx *ctx, int rank);
 
@@ -82,8 +83,8 @@ TERN_API tern_status tern_quiet_rank(tern_ctx *ctx, int rank);
  *          Another error: the event is complete, and this is the first error, since the last tern_quiet, of an
  *            operation without an event. If operations are outstanding, the event reports such an error instead.
  * Remote   When the event is complete, all data that the context has put before the call is visible to all ranks. The
- *          targets do not have to call Tern, but may have to take other notifications before those of notified accesses
- *          (notify.h).
+ *          targets do not have to call Tern, but may have to take other notifications first, if they have no space
+ *          for the notifications of notified accesses (notify.h).
  * Threads  Only the thread that uses ctx may call this function. */
 TERN_API tern_status tern_quiet_nb(tern_ctx *ctx, struct tern_event *event);
 

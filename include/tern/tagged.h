@@ -1,11 +1,11 @@
 /* tagged.h: tagged messages, which a receiver selects by source and tag.
  *
  * Tagged messages are two-sided. A message goes to a rank of the context's team and has a tag of 62 bits. A receive
- * selects a source or any source, and a tag, any tag, or certain bits of the tag. The rules of matching are those of
- * MPI: a message matches the receive that was started first among those that select it; a receive matches the message
- * that arrived first; and messages of one context to one rank do not overtake each other, whatever their lengths.
- * Messages never match receives of another team. A message that matches no receive when it arrives is unexpected, and
- * is stored until a receive matches it.
+ * selects a source or any source, and a tag, any tag, or certain bits of the tag. Messages are matched by the rules of
+ * MPI: a message matches the receive that was started first among the receives that select it; a receive matches the
+ * message that arrived first; and messages of one context to one rank do not overtake each other, whatever their
+ * lengths. Messages never match receives of another team. A message that matches no receive when it arrives is
+ * unexpected, and is stored until a receive matches it.
  *
  * A message of up to TERN_MSG_EAGER bytes is eager: it travels with its data, and the send is complete when the message
  * has left, whether or not it has been received. A longer message is sent by rendezvous: the data stays in the buffer

@@ -1,6 +1,6 @@
 /* team.h: teams, which are ordered sets of ranks.
  *
- * Contexts and regions belong to a team, and the rank argument of a call counts in the team of the context or region
+ * Contexts and regions belong to a team, and the rank argument of a call is a rank of the team of the context or region
  * that is passed to the call. Every job has three teams: all ranks, the ranks of the node of this process, and this
  * rank alone. A program creates others. The members of a team that tern_team_create and tern_team_strided create are
  * the only ranks that take part; tern_team_split, tern_team_dup and tern_team_survivors are collective over an existing
@@ -28,7 +28,7 @@ typedef struct tern_team tern_team;
  * Threads  Any thread may call this function. */
 TERN_API tern_team *tern_team_world(void);
 
-/* Get the team of the ranks that share memory with this rank. Their order is that of their ranks in the job.
+/* Get the team of the ranks that share memory with this rank. They are in the order of their ranks in the job.
  * Returns  The team; NULL before tern_init, after tern_finalize and in a child that fork created.
  * Remote   None.
  * Threads  Any thread may call this function. */
@@ -64,17 +64,17 @@ TERN_API int tern_team_size(const tern_team *team);
  * Threads  Any thread may call this function. */
 TERN_API tern_status tern_team_translate(const tern_team *from, int rank, const tern_team *to, int *out);
 
-/* Create a team of some ranks of a team. Only these ranks make the call; the others take no part, and may do anything
- * meanwhile. ranks contains n different ranks of parent, among them the rank of the caller; rank i of the new team is
- * ranks[i] of parent. The call waits until all members have made it. The team exists until tern_team_free or
- * tern_finalize.
+/* Create a team of some ranks of a team. Only these ranks make the call; the other ranks of parent take no part. ranks
+ * contains n different ranks of parent, among them the rank of the caller; rank i of the new team is ranks[i] of
+ * parent. The call waits until all members have made it. The team exists until tern_team_free or tern_finalize.
  *
  * The calls of the members belong together if their parent, ranks and tag are equal. If several threads of a rank
- * create teams of the same parent at the same time, they pass different tags; otherwise tag may be any number, also
- * always the same. Ranks that create several overlapping teams do so in the same order. If members that wait for each
- * other have passed different ranks with the same parent and tag, all of them get TERN_ERR_ARG. They pass another tag
- * when they call again: for some seconds, calls with the old tag may still be refused. If a member dies meanwhile, the
- * call fails at some or all members; if it succeeds at others, the collective calls on the new team fail.
+ * create teams of the same parent at the same time, they pass different tags; otherwise tag may be any number, and all
+ * calls may pass the same number. Ranks that create several overlapping teams do so in the same order. If members that
+ * wait for each other have passed different ranks with the same parent and tag, all of them get TERN_ERR_ARG. They pass
+ * another tag when they call again: for some seconds, calls with the old tag may still be refused. If a member dies
+ * during the call, the call fails at some or all members; if it succeeds at others, the collective calls on the new
+ * team fail.
  * Returns  TERN_OK: the team is in *out.
  *          TERN_ERR_ARG: a pointer is NULL, n is not 1 to the size of parent, a rank appears twice, this rank is not in
  *            ranks, or members passed different ranks.
@@ -94,9 +94,9 @@ TERN_API tern_status tern_team_create(tern_team *parent, const int *ranks, int n
  * arguments. The call waits until all members have made it. The team exists until tern_team_free or tern_finalize.
  *
  * If several threads of a rank create teams of the same parent at the same time, they pass different tags; otherwise
- * tag may be any number, also always the same. Ranks that create several overlapping teams do so in the same order. If
- * a member dies meanwhile, the call fails at some or all members; if it succeeds at others, the collective calls on the
- * new team fail.
+ * tag may be any number, and all calls may pass the same number. Ranks that create several overlapping teams do so in
+ * the same order. If a member dies during the call, the call fails at some or all members; if it succeeds at others,
+ * the collective calls on the new team fail.
  * Returns  TERN_OK: the team is in *out.
  *          TERN_ERR_ARG: a pointer is NULL, n is not 1 to the size of parent, stride is 0 and n is not 1, this rank is
  *            not one of the ranks, or members passed different ranks.

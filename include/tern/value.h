@@ -10,7 +10,7 @@
  * C99 and from other languages, use tern_put_u8, tern_put_u16, tern_put_u32, tern_put_u64 and the corresponding gets.
  *
  * A value of up to 8 bytes whose address is a multiple of its size is stored and loaded as a whole: on the same node,
- * no rank sees a mixture of an old and a new value. Completion and visibility are those of tern_put and tern_get
+ * no rank sees a mixture of an old and a new value. Completion and visibility are as defined for tern_put and tern_get
  * (rma.h).
  */
 #ifndef TERN_VALUE_H

@@ -1,4 +1,4 @@
-/* version.h: the version of Tern, and what a compiler needs for the headers.
+/* version.h: the version of Tern, and the definitions that all headers use.
  *
  * The headers need gcc or clang, or a compiler with the same extensions (inline functions with the attribute
  * gnu_inline, vector types, atomic builtins), on 64-bit Linux with little-endian byte order. The language is C99 or a

@@ -8,16 +8,16 @@
  * A wait that takes long sleeps. Every operation of Tern that changes the memory of this rank wakes it: a put of any
  * form and shape, an atomic operation, an accumulate and a signal, from a rank of this node or of another one. So do
  * active messages, tagged messages, notifications and completed operations. An ordinary store does not wake the rank,
- * neither that of another thread of the program nor one through an address of tern_direct or tern_region_ptr. A wait
- * sees such a store within 0.2 seconds; a tern_idle with nap_us sees it sooner. tern_wake wakes a rank after such
- * stores.
+ * whether another thread of the program makes it or another rank makes it through an address of tern_direct or
+ * tern_region_ptr. A wait sees such a store within 0.2 seconds; a tern_idle with nap_us sees it sooner. tern_wake wakes
+ * a rank after such stores.
  *
  * Over a network, the progress thread of this rank sees that data has arrived, and wakes the rank. This holds for
  * providers over TCP. A network adapter that writes to memory by itself may give no sign of a put that neither notifies
  * nor signals; a wait sees such a put within 0.2 seconds.
  *
  * Where the kernel has no membarrier system call, operations through shared memory do not wake the rank, and these
- * waits sleep for at most 50 microseconds at a time (tern-info tells).
+ * waits sleep for at most 50 microseconds at a time. tern-info reports whether this is the case.
  */
 #ifndef TERN_WAIT_H
 #define TERN_WAIT_H

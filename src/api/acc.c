@@ -1,4 +1,5 @@
-/* acc.c: the public calls of tern/acc.h: check that all elements are whole, then proceed as for shapes. */
+/* acc.c: the public calls of tern/acc.h: check that all elements are whole and aligned, then make the checks of
+ * shapes. */
 #include <tern/acc.h>
 
 #include "api/shape.h"
@@ -104,7 +105,7 @@ static __attribute__((cold, noinline)) tern_status is_undefined(const struct ter
                           reduction_text[args->op], type_text[args->type]);
 }
 
-/* Fill in what the accumulate computes. */
+/* Read the operation of an accumulate. */
 static tern_status read_args(struct tern_api_call *c, const tern_acc_args *args, bool fetch)
 {
     tern_acc_args copy;
@@ -120,14 +121,14 @@ static tern_status read_args(struct tern_api_call *c, const tern_acc_args *args,
     return TERN_OK;
 }
 
-/* The blocking form of a call. */
+/* Prepare the blocking form of a call. */
 static tern_status blocking(struct tern_api_call *c, const tern_acc_args *args, bool fetch)
 {
     c->opts = &tern_op_blocking;
     return read_args(c, args, fetch);
 }
 
-/* The form with options, which are read into *o. */
+/* Prepare the form of a call with options, which are read into *o. */
 static tern_status with(struct tern_api_call *c, const tern_opts *opts, bool fetch, struct tern_api_opts *o)
 {
     tern_status st = tern_api_opts(c->ctx, opts, TERN_API_NOTIFY | TERN_API_ACC, c->what, o);
@@ -143,7 +144,7 @@ static tern_status with(struct tern_api_call *c, const tern_opts *opts, bool fet
 
 static tern_status piece(const struct tern_api_call *c, uint64_t offset, const void *local, size_t len);
 
-/* The same on the inner context of a shared one. */
+/* Run a contiguous accumulate on the inner context of a shared context. */
 static __attribute__((cold, noinline)) tern_status piece_shared(const struct tern_api_call *c, uint64_t offset,
                                                                 const void *local, size_t len)
 {

@@ -106,7 +106,7 @@ tern_status tern_api_am_no_peer(const tern_ctx *ctx, int rank, const char *what)
                                                                                  : tern_api_no_rank(ctx, rank, what);
 }
 
-/* Whether a message may fit into one cache line. */
+/* Return whether a message may fit into one cache line. */
 static inline bool is_small(const tern_am *message)
 {
     return message->kind != TERN_AM_LONG && message->len <= TERN_LINK_HEAD && !message->local;
@@ -179,7 +179,7 @@ tern_status tern_am_request_with(tern_ctx *ctx, int rank, const tern_am *message
     return st;
 }
 
-/* The general path, used if there is no space now or there are many arguments. */
+/* Send a short message on the general path, which is used if there is no space now or there are many arguments. */
 static __attribute__((noinline)) tern_status short_slowly(tern_ctx *ctx, int peer, unsigned handler,
                                                           const uint32_t *args, unsigned nargs)
 {
@@ -216,7 +216,8 @@ tern_status tern_am_short(tern_ctx *ctx, int rank, unsigned handler, const uint3
     return TERN_LIKELY(st != TERN_AGAIN) ? st : short_slowly(ctx, peer, handler, args, nargs);
 }
 
-/* The general path, used if the payload does not fit into a cell or an argument is wrong. */
+/* Send a medium message on the general path, which is used if the payload does not fit into a cell or an argument is
+ * wrong. */
 static __attribute__((noinline)) tern_status medium_slowly(tern_ctx *ctx, int rank, unsigned handler,
                                                            const uint32_t *args, unsigned nargs, const void *payload,
                                                            size_t len)
@@ -275,7 +276,7 @@ tern_status tern_api_am_replied(const char *what)
     return tern_base_fail(TERN_ERR_STATE, "%s: the request has its reply already", what);
 }
 
-/* The request is not an open one of the default client. */
+/* Reply to a request of another client, or report that the request has its reply. */
 static __attribute__((cold, noinline)) tern_status reply_other(tern_am_token *token, const tern_am *message)
 {
     return token->replied == TERN_AM_CLIENT_OPEN ? tern_api_am_client_reply(token, message)

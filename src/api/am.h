@@ -1,4 +1,4 @@
-/* am.h: checks of active messages that the calls of the default client and those of other clients share. */
+/* am.h: checks that the calls of the default client and the calls of other clients share. */
 #pragma once
 
 #include <tern/am_client.h>
@@ -8,7 +8,7 @@
 #include "core/message.h"
 #include "op/am/client.h"
 
-/* The private contents of a prepared message. */
+/* Return the private contents of a prepared message. */
 static inline struct tern_op_am_reservation *tern_api_am_reservation(tern_am_prepared *prepared)
 {
     return (struct tern_op_am_reservation *)(void *)prepared->reserved;
@@ -36,7 +36,7 @@ static inline tern_status tern_api_am_handler(unsigned handler, const uint32_t *
 /* Report that there is no such rank, or that the context is shared. */
 tern_status tern_api_am_no_peer(const tern_ctx *ctx, int rank, const char *what) __attribute__((cold, noinline));
 
-/* Check what every request needs, and find the rank in the job. Returns a negative status on an error. */
+/* Check the context and the rank of a request, and find the rank in the job. Returns a negative status on an error. */
 static inline tern_status tern_api_am_peer(const tern_ctx *ctx, int rank, const char *what, int *peer)
 {
     if (TERN_UNLIKELY(!ctx))
@@ -71,11 +71,12 @@ tern_status tern_api_am_replied(const char *what) __attribute__((cold, noinline)
  * sender does not want to wait. */
 tern_status tern_api_am_carried(const tern_region *region, int peer, size_t len, const char *what);
 
-/* am_prepare.c: check what is asked for a prepared message. */
+/* am_prepare.c: check the options of a prepared message. */
 tern_status tern_api_am_prepare(const tern_am_prepare_opts *asked, int peer, const char *what);
 
-/* am_client.c: the parts of calls of tern/am.h for messages of clients. reply: the token is current, and the request
- * has no reply. prepare: what is asked for is checked. commit: the message is live. */
+/* am_client.c: the parts of calls of tern/am.h for messages of clients. The caller guarantees: for reply, that the
+ * token is current, and the request has no reply; for prepare, that the options were checked; for commit, that the
+ * message can be committed. */
 tern_status tern_api_am_client_reply(tern_am_token *token, const tern_am *message);
 tern_status tern_api_am_client_prepare(tern_am_client *client, tern_ctx *ctx, int peer,
                                        const tern_am_prepare_opts *asked, tern_am_prepared *out, const char *what);

@@ -93,7 +93,7 @@ static tern_status check_handler(const tern_am_client *client, unsigned handler,
     return tern_api_am_args(args, nargs, what);
 }
 
-/* Check what every request of a client needs, and find the rank in the job. */
+/* Check the context, the rank and the client of a request, and find the rank in the job. */
 static tern_status check_peer(const tern_am_client *client, const tern_ctx *ctx, int rank, const char *what, int *peer)
 {
     tern_status st = tern_api_am_peer(ctx, rank, what, peer);
@@ -106,7 +106,7 @@ static tern_status check_peer(const tern_am_client *client, const tern_ctx *ctx,
     return TERN_OK;
 }
 
-/* Read a message of the program, check it, and write it in the form in which it travels. */
+/* Read a message of the program, check the message, and write it as it is sent. */
 static tern_status read_message(const tern_am_client *client, int peer, const tern_am *message, const char *what,
                                 struct tern_op_client_am *out)
 {
@@ -178,7 +178,7 @@ tern_status tern_am_client_request_with(tern_am_client *client, tern_ctx *ctx, i
     return st;
 }
 
-/* The general path, used if there is no space now or there are many arguments. */
+/* Send a short message on the general path, which is used if there is no space now or there are many arguments. */
 static __attribute__((noinline)) tern_status short_slowly(const tern_am_client *client, tern_ctx *ctx, int peer,
                                                           const tern_am *message)
 {

@@ -1,6 +1,6 @@
 /* am_prepare.c: the public calls of tern/am.h that prepare a message, and commit or cancel it: check the arguments, and
- * then call op/am. A prepared message may outlive its context, its handler and the job. Each call therefore checks that
- * they still exist. */
+ * then call op/am. A prepared message may outlive its context, the handler that prepared it, and the job. Each call
+ * therefore checks that these still exist. */
 #include <tern/am.h>
 
 #include "api/am.h"
@@ -14,8 +14,8 @@
 _Static_assert(sizeof(struct tern_op_am_reservation) <= sizeof(((tern_am_prepared *)0)->reserved),
                "a prepared message fits");
 
-/* Check what is asked for a long message. If neither the target's memory nor a buffer of the caller can hold the
- * payload, the queue must. */
+/* Check the options of a long message. If the payload can be neither in the target's memory nor in a buffer of the
+ * caller, the queue must have space for it. */
 static tern_status check_long_prepare(const tern_am_prepare_opts *asked, int peer, size_t longest, const char *what)
 {
     tern_status st = tern_api_am_long(asked->region, peer, asked->offset, asked->max, what);
@@ -86,7 +86,7 @@ tern_status tern_am_prepare(tern_ctx *ctx, int rank, const tern_am_prepare_opts 
     return tern_op_am_prepare(ctx, peer, asked, tern_api_am_reservation(out), out, "tern_am_prepare");
 }
 
-/* The request is not an open one of the default client. */
+/* Prepare a reply to a request of another client, or report that the request has its reply. */
 static __attribute__((cold, noinline)) tern_status prepare_reply_other(tern_am_token              *token,
                                                                        const tern_am_prepare_opts *opts,
                                                                        tern_am_prepared           *out)
@@ -133,7 +133,7 @@ tern_status tern_am_prepare_reply(tern_am_token *token, const tern_am_prepare_op
     return st;
 }
 
-/* Debug builds: the context of a prepared message; NULL: none, or not prepared. */
+/* Return the context of a prepared message in debug builds; NULL: none, or not prepared. */
 static inline struct tern_ctx *ctx_of(tern_am_prepared *prepared)
 {
     return TERN_BASE_DEBUG && prepared && tern_api_am_reservation(prepared)->live != TERN_AM_DEAD
@@ -141,7 +141,7 @@ static inline struct tern_ctx *ctx_of(tern_am_prepared *prepared)
                : NULL;
 }
 
-/* Check that the message is prepared, and that this process is still in the job in which it was. */
+/* Check that the message is prepared, and that this process is still in the job. */
 static tern_status check_prepared(const struct tern_op_am_reservation *reservation, const char *what)
 {
     if (reservation->live == TERN_AM_DEAD)
@@ -173,7 +173,7 @@ static inline tern_status check_live(const struct tern_op_am_reservation *reserv
     return TERN_OK;
 }
 
-/* Commit a long message of a context. Its payload may have to be transferred. */
+/* Commit a long message of a context, whose payload may have to be transferred. */
 static __attribute__((noinline)) tern_status commit_long(struct tern_op_am_reservation *reservation, unsigned handler,
                                                          const uint32_t *args, unsigned nargs, const void *payload,
                                                          size_t len)
@@ -186,7 +186,7 @@ static __attribute__((noinline)) tern_status commit_long(struct tern_op_am_reser
                            tern_op_am_commit(reservation, with_team, args, nargs, payload, len));
 }
 
-/* The message is not a live one of the default client. */
+/* Commit a message of another client, or report that the message cannot be committed. */
 static __attribute__((cold, noinline)) tern_status commit_other(tern_am_prepared *prepared, unsigned handler,
                                                                 const uint32_t *args, unsigned nargs, size_t len)
 {

@@ -196,7 +196,8 @@ static bool is_member(const struct tern_team *team, int world)
     return false;
 }
 
-/* Use the part as the network reaches it, for domains whose operations all go through the network. */
+/* Replace the part by the part through which the network's own atomics reach the memory, for domains whose operations
+ * all use these atomics. */
 static tern_status by_network(const struct call *c, struct tern_op_atomic *a)
 {
     if (!is_member(c->domain->team, a->part->rank))
@@ -204,7 +205,7 @@ static tern_status by_network(const struct call *c, struct tern_op_atomic *a)
                               "%s: rank %d is not in the team of the domain, whose operations the network does",
                               c->what, c->rank);
     a->network = true;
-    if (!c->region->dynamic) /* tern_api_locate has found it */
+    if (!c->region->dynamic) /* for a dynamic region, tern_api_locate has found this part */
         a->part = &c->region->net[a->part->rank];
     return TERN_OK;
 }
@@ -255,14 +256,14 @@ static tern_status check(const struct call *c, uint64_t offset, tern_type type, 
 /* Start or run a checked operation. */
 static tern_status go(const struct call *c, const struct tern_op_atomic *a, const tern_opts *opts)
 {
-    const struct tern_link_part *home = &c->region->part[a->part->rank]; /* not as the network reaches it */
+    const struct tern_link_part *home = &c->region->part[a->part->rank]; /* the part as the region describes it */
 
     if ((opts->flags & TERN_NOTIFY) && !tern_api_notifies(home, c->rank, c->what))
         return TERN_ERR_RANGE;
     return tern_op_atomic(c->ctx, a, home, opts, c->what);
 }
 
-/* The same as run() on the inner context of a shared one. */
+/* Run an operation on the inner context of a shared context. */
 static tern_status run_shared(const struct call *c, uint64_t offset, tern_type type, const tern_atomic_args *args);
 
 static tern_status run(const struct call *c, uint64_t offset, tern_type type, const tern_atomic_args *args)
@@ -283,8 +284,8 @@ static __attribute__((cold, noinline)) tern_status run_shared(const struct call 
     return TERN_API_LOCKED(inner, c->ctx, (call.ctx = inner, run(&call, offset, type, args)));
 }
 
-/* Read the arguments of a call that describes its operation in a struct, and choose the type: that of the domain, if
- * there is one. */
+/* Read the arguments of a call that describes its operation in a struct, and choose the type: the type of the domain,
+ * if there is a domain, otherwise the type in the struct. */
 static tern_status read_call(const struct call *c, const tern_atomic_args **args, tern_atomic_args *copy,
                              tern_type *type)
 {
@@ -336,7 +337,7 @@ tern_status tern_inline_atomic(tern_ctx *ctx, tern_atomic_domain *domain, tern_r
     return run(&c, offset, (tern_type)atomic->type, &args);
 }
 
-/* The same on the inner context of a shared one. */
+/* Make the call on the inner context of a shared context. */
 static __attribute__((cold, noinline)) tern_status with_shared(const struct call *c, tern_atomic_domain *domain,
                                                                uint64_t offset, const tern_atomic_args *args,
                                                                const tern_opts *opts)

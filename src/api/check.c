@@ -49,7 +49,7 @@ static __attribute__((cold, noinline)) tern_status no_part(const tern_ctx *ctx, 
     return tern_api_no_rank(ctx, rank, what);
 }
 
-/* Find the part by way of a shared context, or report why there is none. */
+/* Find the part through a shared context, or report why there is no part. */
 static __attribute__((cold, noinline)) tern_status part_shared(const tern_ctx *ctx, const tern_region *region, int rank,
                                                                const char *what, const struct tern_link_part **part)
 {
@@ -222,7 +222,7 @@ static tern_status check_allowed(const tern_opts *opts, unsigned allowed, const 
     return TERN_OK;
 }
 
-/* Whether operations of the context may use the counter. The context may be NULL, which is reported later. */
+/* Return whether operations of the context may use the counter. The context may be NULL, which is reported later. */
 static inline bool is_counter_of(const tern_ctx *ctx, const tern_counter *counter)
 {
     return counter->engine && (!ctx || counter->engine->owner == ctx || counter->engine->owner->handle == ctx);

@@ -41,31 +41,32 @@ static inline const void *tern_api_sized(const void *in, void *copy, size_t size
 }
 #define TERN_API_SIZED(type, in, copy, what) ((const type *)tern_api_sized(in, copy, sizeof(type), what, #type))
 
-/* Find the part of a rank of the context's team. Returns an error if an argument is invalid, and TERN_API_IS_SHARED
- * (api/shared.h), as tern_api_xfer does, if the arguments are valid and the context is shared. */
+/* Find the part of a rank of the context's team. Returns an error if an argument is invalid. If the arguments are valid
+ * and the context is shared, tern_api_part and tern_api_xfer return TERN_API_IS_SHARED (api/shared.h). */
 tern_status tern_api_part(const tern_ctx *ctx, const tern_region *region, int rank, const char *what,
                           const struct tern_link_part **part);
 
-/* Whether the region is one to which ranks attach memory. Then a part has no memory of its own, an offset is an
- * address, and tern_api_locate finds the memory. */
+/* Return whether the part belongs to a dynamic region. Such a part has no memory of its own, its offsets are addresses,
+ * and tern_api_locate finds the memory. */
 static inline bool tern_api_is_dynamic(const struct tern_link_part *part)
 {
     return TERN_UNLIKELY(part->mem_kind == TERN_MEM_DYNAMIC);
 }
 
-/* A location in a rank's memory. tern_api_locate reads an address and a length from it, and writes the part that is the
- * attached memory, and the offset in this part. A location of 0 bytes does not change. The call may wait for the
- * network. */
+/* A location in a rank's part of a dynamic region. tern_api_locate reads the address (offset) and the length, and
+ * replaces part and offset by the part that is the attached memory, and the offset in this part. A location of 0 bytes
+ * is not changed. The call may wait for the network. */
 struct tern_api_location {
     const struct tern_link_part *part;
     uint64_t                     offset, len;
-    bool                         by_network; /* find the part as a network with atomics reaches it */
+    bool                         by_network; /* find the part through which the network's own atomics reach the
+                                              * memory */
 };
 tern_status tern_api_locate(const tern_ctx *ctx, const tern_region *region, int rank, const char *what,
                             struct tern_api_location *location) __attribute__((cold));
 
-/* The checks with which a collective call that creates an object begins: ctx can be used, and out is not NULL. They end
- * by claiming the team of the context. */
+/* Begin a collective call that creates an object: check that ctx can be used and that out is not NULL, and claim the
+ * team of the context. */
 tern_status tern_api_claim(tern_ctx *ctx, const void *out, const char *what);
 
 /* Check that the rank, which must be valid, is alive. */
@@ -75,7 +76,7 @@ tern_status tern_api_alive(const tern_ctx *ctx, int rank, const char *what);
 tern_status tern_api_xfer(const tern_ctx *ctx, const tern_region *region, int rank, struct tern_xfer *xfer,
                           const char *what);
 
-/* What the options of a call may contain, in addition to events, counters and TERN_IMMEDIATE. */
+/* Contents that a call may permit in its options, in addition to events, counters and TERN_IMMEDIATE. */
 enum tern_api_allowed {
     TERN_API_NOTIFY = 1, /* TERN_NOTIFY */
     TERN_API_SIGNAL = 2,
@@ -90,10 +91,10 @@ struct tern_api_opts {
     tern_opts        copy;
 };
 
-/* Read the options, which may be NULL, and check that they are valid, that the call allows them (allowed: a set of enum
- * tern_api_allowed), and that their counters belong to the context, if that is not NULL. */
+/* Read the options, which may be NULL. Check that they are valid, that the call permits them (allowed: a set of enum
+ * tern_api_allowed), and, if ctx is not NULL, that their counters belong to the context. */
 tern_status tern_api_opts(const tern_ctx *ctx, const tern_opts *opts, unsigned allowed, const char *what,
                           struct tern_api_opts *out);
 
-/* Whether the rank of the part can be notified, which requires that it is in the region's team. */
+/* Return whether the rank of the part can be notified, which requires that it is in the region's team. */
 bool tern_api_notifies(const struct tern_link_part *part, int rank, const char *what);

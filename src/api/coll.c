@@ -1,4 +1,5 @@
-/* coll.c: the public calls of tern/coll.h: checks, and what a call means for the algorithms (op/coll/coll.h). */
+/* coll.c: the public calls of tern/coll.h: checks of the arguments, and their translation for the algorithms
+ * (op/coll/coll.h). */
 #include <tern/coll.h>
 
 #include <stdlib.h>
@@ -11,7 +12,7 @@
 
 /* ---- common checks ---- */
 
-/* Begin a call: the context can be used, and the root, if the call has one, is in its team. */
+/* Begin a call: check that the context can be used and that the root, if the call has a root, is in its team. */
 static tern_status begin(tern_ctx *ctx, const struct tern_coll_args *args, bool rooted)
 {
     if (!ctx || ctx->gone)
@@ -55,7 +56,7 @@ static uint64_t mix(uint64_t digest, uint64_t value)
     return digest ^ digest >> 29;
 }
 
-/* Read how elements are combined. */
+/* Read the reduction with which elements are combined. */
 static tern_status read_how(const tern_reduce_args *in, struct tern_coll_args *args)
 {
     struct tern_coll_how *how = &args->how;
@@ -87,10 +88,10 @@ static tern_status read_how(const tern_reduce_args *in, struct tern_coll_args *a
     return TERN_OK;
 }
 
-/* The program's blocks of an array, with offsets. */
+/* The blocks of an array that the program has described, with their offsets. */
 struct blocks {
     struct tern_coll_blocks of;
-    size_t                 *offset; /* computed here; NULL: the program's */
+    size_t                 *offset; /* the offsets if Tern has computed them; NULL: the program's */
     size_t                  bytes;  /* the end of the last block */
     size_t                  sum;
 };
@@ -187,7 +188,7 @@ tern_status tern_api_broadcast(tern_ctx *ctx, int root, void *buf, size_t len, c
     return go(ctx, &args, form);
 }
 
-/* Reductions of whole arrays: to one rank, to all ranks, and scans. */
+/* Make a reduction of whole arrays: to one rank, to all ranks, or a scan. */
 tern_status tern_api_reduce(tern_ctx *ctx, struct tern_coll_args *args, size_t count, const tern_reduce_args *how,
                             const struct form *form)
 {
@@ -260,7 +261,7 @@ tern_status tern_api_reduce_scatterv(tern_ctx *ctx, struct tern_coll_args *args,
     return st;
 }
 
-/* Gather, scatter and allgather of equal blocks. */
+/* Make a gather, scatter or allgather of blocks of one length. */
 tern_status tern_api_equal(tern_ctx *ctx, struct tern_coll_args *args, const struct form *form)
 {
     bool        scatters = args->call == TERN_COLL_SCATTER, rooted = args->root >= 0 || scatters;
@@ -285,7 +286,8 @@ tern_status tern_api_equal(tern_ctx *ctx, struct tern_coll_args *args, const str
     return st < 0 ? st : go(ctx, args, form);
 }
 
-/* The same with blocks of their own lengths: the array of all blocks is `array`, and this rank's block is `own`. */
+/* Make a gather, scatter or allgather of blocks of different lengths. The array of all blocks is `array`, and this
+ * rank's block is `own`. */
 static tern_status listed(tern_ctx *ctx, struct tern_coll_args *args, const struct blocks *b, const struct form *form)
 {
     bool        scatters = args->call == TERN_COLL_SCATTERV;
@@ -395,7 +397,7 @@ tern_status tern_api_alltoalls(tern_ctx *ctx, struct tern_coll_args *args, const
         (st = tern_api_multiply(dst, strided->elem, form->what, &dst)) < 0 ||
         (st = need(args->src, src, "src", form->what)) < 0 || (st = need(args->dst, dst, "dst", form->what)) < 0)
         return st;
-    src -= n > 0 ? (strided->src_stride - 1) * strided->elem : 0; /* behind the last element */
+    src -= n > 0 ? (strided->src_stride - 1) * strided->elem : 0; /* up to the end of the last element */
     dst -= n > 0 ? (strided->dst_stride - 1) * strided->elem : 0;
     if ((st = tern_api_apart(args->src, src, args->dst, dst, NULL, form->what)) < 0)
         return st;

@@ -19,8 +19,8 @@ tern_status tern_api_multiply(size_t n, size_t each, const char *what, size_t *b
 tern_status tern_api_apart(const void *a, size_t a_bytes, const void *b, size_t b_bytes, const void *permitted,
                            const char *what);
 
-/* Each function checks the arguments and makes the call. args contains the call, the root, the arrays and, where all
- * blocks have one length, the length. */
+/* Each function checks the arguments and makes the call. On entry, args contains the call, the root, the arrays, and
+ * the length of a block if all blocks have the same length. */
 tern_status tern_api_sync(tern_ctx *ctx, enum tern_coll_call call, const struct form *form);
 tern_status tern_api_broadcast(tern_ctx *ctx, int root, void *buf, size_t len, const struct form *form);
 tern_status tern_api_reduce(tern_ctx *ctx, struct tern_coll_args *args, size_t count, const tern_reduce_args *how,

@@ -1,9 +1,9 @@
-/* coll_calls.c: the public calls of tern/coll.h: each blocking call, and the one with options. See coll.c. */
+/* coll_calls.c: the public calls of tern/coll.h, each in its blocking form and in its form with options. See coll.c. */
 #include <tern/coll.h>
 
 #include "api/coll.h"
 
-/* What both forms of a call pass on. */
+/* The arguments that both forms of a call pass on. */
 #define IN(of, to, at, bytes)                                                                            \
     {                                                                                                    \
         .what = form.what, .call = TERN_COLL_##of, .root = (to), .src = src, .dst = (at), .len = (bytes) \

@@ -71,7 +71,7 @@ tern_status tern_ctx_set_timeout(tern_ctx *ctx, double seconds)
     if (isnan(seconds))
         return tern_base_fail(TERN_ERR_ARG, "tern_ctx_set_timeout: seconds is not a number");
     seconds = seconds > 0 ? seconds : 0;
-    __atomic_store(&ctx->timeout, &seconds, __ATOMIC_RELAXED); /* other threads may read that of a shared context */
+    __atomic_store(&ctx->timeout, &seconds, __ATOMIC_RELAXED); /* other threads may read a shared one */
     if (tern_api_is_shared(ctx))
         __atomic_store(&ctx->inner->timeout, &seconds, __ATOMIC_RELAXED);
     return TERN_OK;

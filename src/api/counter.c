@@ -21,7 +21,7 @@ static inline bool is_counter(const tern_counter *counter)
     return TERN_LIKELY(counter && counter->engine);
 }
 
-/* Debug builds: the context of a counter; NULL: none. */
+/* Return the context of a counter in debug builds; NULL: none. */
 static inline struct tern_ctx *ctx_of(const tern_counter *counter)
 {
     return TERN_BASE_DEBUG && is_counter(counter) ? counter->engine->owner->handle : NULL;
@@ -46,7 +46,8 @@ tern_status tern_counter_create(tern_ctx *ctx, tern_counter **out)
         return tern_base_fail(TERN_ERR_ARG,
                               "tern_counter_create: a strict context has no counters: what they trigger is "
                               "not in the program's order; make a relaxed context for it");
-    /* Operations with counters start elsewhere, and would not stay behind those before a fence. */
+    /* Operations with counters start on the engine's context, and would not wait for the operations before an earlier
+     * fence. */
     if (TERN_UNLIKELY(ctx->ordered == TERN_ORDERED_FENCE) &&
         (st = tern_core_quiet_all(ctx, "tern_counter_create", tern_core_ctx_deadline(ctx))) < 0)
         return st;

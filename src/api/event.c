@@ -7,7 +7,7 @@
 #include "api/use.h"
 #include "core/wait_set.h"
 
-/* Debug builds: the context of an entry of an array; NULL: none. */
+/* Return the context of an entry of an array in debug builds; NULL: none. */
 static inline struct tern_ctx *ctx_at(const void *entry)
 {
     return tern_api_event_ctx(entry);

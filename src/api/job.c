@@ -20,11 +20,12 @@
 #include "op/tagged/tagged.h"
 #include "op/upcalls.h"
 
-/* The uses of Tern by the parts of the program. Whoever joins or leaves the job holds the lock, so that a concurrent
- * call waits for the result. A handler or a hook may run within such a call and must not wait for the lock. */
+/* The number of uses of Tern by the parts of the program. A call that joins or leaves the job holds the lock, so that a
+ * concurrent call waits for the result. A handler or a hook may run within such a call and must not wait for the
+ * lock. */
 static struct {
     pthread_mutex_t lock;
-    unsigned        count; /* calls of tern_init that tern_finalize has not matched */
+    unsigned        count; /* calls of tern_init without a matching tern_finalize */
 } uses = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Check that the caller may take the lock. In a child that fork created, another thread may have held it. */
@@ -104,7 +105,7 @@ int tern_size(void)
     return tern_core_job_is_running() ? tern_job.boot.ranks : -1;
 }
 
-/* Whether the job is running and has this rank. */
+/* Return whether the job is running and has this rank. */
 static bool has_rank(int rank)
 {
     return tern_core_job_is_running() && rank >= 0 && rank < tern_job.boot.ranks;
@@ -152,7 +153,7 @@ tern_status tern_peer_check(int rank)
                                        : TERN_OK;
 }
 
-/* Check that the process is not a child that fork created: the lock of the list of hooks may be taken there. */
+/* Check that the process is not a child that fork created, in which the lock of the list of hooks may be held. */
 static tern_status check_not_child(const char *what)
 {
     return atomic_load(&tern_job.phase) == TERN_PHASE_CHILD ? tern_core_job_running(what) : TERN_OK;
@@ -178,11 +179,11 @@ tern_status tern_on_idle_remove(void (*function)(void *arg), void *arg)
 
 void tern_abort(int code, const char *why)
 {
-    bool child = atomic_load(&tern_job.phase) == TERN_PHASE_CHILD; /* it ends only itself */
+    bool child = atomic_load(&tern_job.phase) == TERN_PHASE_CHILD; /* a child ends only itself */
 
     tern_base_log(TERN_LOG_ERROR, "%s%s%s", child ? "a child of the rank ends" : "ends the job", why ? ": " : "",
                   why ? why : "");
-    code = (code & 0xff) != 0 ? code & 0xff : 1; /* the system keeps only the lowest byte */
+    code = (code & 0xff) != 0 ? code & 0xff : 1; /* the operating system keeps only the lowest byte */
     if (!child)
         tern_boot_pmi_abort(code);
     _Exit(code);

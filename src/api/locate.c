@@ -1,4 +1,4 @@
-/* locate.c: find the memory of a dynamic region that an operation addresses. */
+/* locate.c: finding the memory of a dynamic region that an operation addresses. */
 #include <stdlib.h>
 
 #include "api/check.h"
@@ -9,8 +9,8 @@
 #include "op/start.h"
 
 /* Fetch bytes of a rank's table over the network. If the call times out, or the rank dies, the network may write to the
- * destination of a long get later, and the destination is on the stack or freed. So no get is longer than the bounce
- * buffer through which the network receives it. */
+ * destination of a long get later, when the destination, on the stack or on the heap, is no longer valid. So no get is
+ * longer than the bounce buffer through which the network receives short gets. */
 static tern_status fetch(tern_ctx *ctx, const struct tern_link_part *table, uint64_t offset, void *to, size_t len,
                          const char *what)
 {
@@ -26,7 +26,7 @@ static tern_status fetch(tern_ctx *ctx, const struct tern_link_part *table, uint
     return st;
 }
 
-/* Fetch the whole table. Returns TERN_AGAIN if it has changed meanwhile. */
+/* Fetch the whole table. Returns TERN_AGAIN if the table has changed in the meantime. */
 static tern_status fetch_table(tern_ctx *ctx, tern_region *region, int world, const struct tern_dynamic_head *head,
                                const char *what)
 {
@@ -67,7 +67,7 @@ static tern_status look_remotely(tern_ctx *ctx, tern_region *region, int world, 
     return st;
 }
 
-/* The same on the inner context of a shared one. */
+/* Find the range through a shared context. */
 static tern_status look_remotely_shared(tern_ctx *ctx, tern_region *region, int world,
                                         const struct tern_api_location   *location,
                                         const struct tern_dynamic_range **range, const char *what)

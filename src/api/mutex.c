@@ -30,7 +30,8 @@ static struct tern_mutexes *mutexes_new(void)
                 : malloc(sizeof(struct tern_mutexes) + (size_t)tern_job.boot.ranks * sizeof(uint64_t));
 }
 
-/* Exchange the counts of all members. *most is the largest one. A rank that has no struct takes part, too. */
+/* Exchange the counts of all members. *most receives the largest count. A rank that could not allocate m takes part,
+ * too. */
 static tern_status gather_counts(tern_ctx *ctx, uint64_t count, tern_mutexes *m, uint64_t *most)
 {
     struct tern_team *team = ctx->team;
@@ -47,8 +48,8 @@ static tern_status gather_counts(tern_ctx *ctx, uint64_t count, tern_mutexes *m,
     return st;
 }
 
-/* Create a set of mutexes. The set is part of its region and is freed with the region. The parts of all ranks have the
- * size of the largest. */
+/* Create a set of mutexes. The set belongs to its region and is freed with the region. All parts have the size of the
+ * largest part. */
 static tern_status create(tern_ctx *ctx, uint64_t count, tern_mutexes **out)
 {
     const tern_region_opts host = TERN_REGION_OPTS_INIT;
@@ -98,8 +99,8 @@ tern_status tern_mutex_create(tern_ctx *ctx, uint64_t count, tern_mutexes **out)
     return st;
 }
 
-/* Agree on freeing the set. After all ranks have arrived here no rank locks any more, and each rank checks its own
- * mutexes. */
+/* Agree on freeing the set. Once all ranks have made the call, no rank locks a mutex any more, and each rank checks its
+ * own mutexes. */
 static tern_status agree_free(const struct tern_mutexes *m)
 {
     struct tern_team *team = m->region->team;
@@ -171,7 +172,7 @@ static tern_status find(tern_ctx *ctx, const tern_mutexes *mutexes, int rank, ui
     return tern_api_alive(ctx, rank, what);
 }
 
-/* A mutex that a thread is locking through a shared context. */
+/* A mutex that a thread is about to lock through a shared context. */
 struct locking {
     struct tern_list             node;
     const struct tern_link_part *part;
@@ -205,7 +206,7 @@ static inline tern_status lock(const struct tern_op_mutex *mutex, tern_deadline 
     return TERN_LIKELY(!mutex->ctx->shared) ? tern_op_mutex_lock(mutex, deadline) : lock_in_turn(mutex, deadline);
 }
 
-/* The calls on a shared context. */
+/* Make the calls on a shared context. */
 static __attribute__((cold, noinline)) tern_status lock_shared(tern_ctx *ctx, tern_mutexes *mutexes, int rank,
                                                                uint64_t index)
 {

@@ -1,5 +1,5 @@
-/* notify.c: the public calls of tern/notify.h. The calls on notification requests that are calls on all requests are in
- * request.c. */
+/* notify.c: the public calls of tern/notify.h. The calls on requests of all kinds are in request.c and
+ * request_start.c. */
 #include <tern/notify.h>
 
 #include "api/check.h"
@@ -10,7 +10,7 @@
 #include "op/start.h"
 #include "op/notify/notify.h"
 
-/* The same as access(), on a shared context, after the checks. */
+/* Make a notified access on a shared context, after the checks. */
 static __attribute__((cold, noinline)) tern_status access_shared(tern_ctx *ctx, int rank, const struct tern_xfer *xfer,
                                                                  const tern_opts *opts, const char *what)
 {

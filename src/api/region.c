@@ -225,7 +225,7 @@ const char *tern_region_path(const tern_region *region, int rank)
     return world < 0 || !region->part[world].path ? "none" : region->part[world].path->name;
 }
 
-/* Find a region by way of a shared context, or report that there is no such rank. */
+/* Find a region through a shared context, or report that there is no such rank. */
 static __attribute__((cold, noinline)) tern_status find_shared(tern_ctx *ctx, int rank, const void *addr,
                                                                tern_region **region, uint64_t *offset)
 {

@@ -1,8 +1,8 @@
 /* request.c: the public calls of tern/request.h, on requests of tagged messages and on notification requests.
  *
- * A handle tells which of the two a request is (api/request.h). Arrays may contain both. A wait for notification
- * requests only polls mostly for notifications, and has a table of its own for that. The calls that start, cancel and
- * free requests are in request_start.c. */
+ * The kind of a request is encoded in its handle (api/request.h). Arrays may contain requests of both kinds. A wait for
+ * an array that contains only notification requests mostly polls for notifications, and has a table of its own for
+ * this. The calls that start, cancel and free requests are in request_start.c. */
 #include <tern/request.h>
 
 #include <stdio.h>
@@ -35,13 +35,14 @@ tern_status tern_api_was_freed(const char *what)
     return tern_api_freed(what, "the request");
 }
 
-/* A request is not complete. Report it if it never will be, because this process is no rank. */
+/* Return TERN_PENDING for a request that is not complete, or an error if it cannot complete because its context cannot
+ * be used any more. */
 static tern_status pending(const struct tern_ctx *ctx, const char *what)
 {
     return TERN_UNLIKELY(ctx->gone) ? tern_core_ctx_check(ctx, what) : TERN_PENDING;
 }
 
-/* Debug builds: the context of an entry of an array; NULL: none. */
+/* Return the context of an entry of an array in debug builds; NULL: none. */
 static inline struct tern_ctx *ctx_at(const void *entry)
 {
     return tern_api_request_ctx(*(tern_request *const *)entry);
@@ -79,7 +80,7 @@ static __attribute__((cold, noinline)) tern_status hopeless(const struct tern_no
                           notify_request->name.source);
 }
 
-/* Report a notification request that is complete, and make it idle; or report that it never will be complete. */
+/* Report a notification request that is complete, and make it idle; or report that it cannot complete. */
 static inline tern_status take_notify_request(struct tern_notify_request *notify_request, tern_request_info *info,
                                               const char *what)
 {
@@ -164,8 +165,8 @@ static void request_describe(const void *object, char *text, size_t size)
         tern_op_request_describe(handle, text, size);
 }
 
-/* The same for requests that are known to be notification requests, or NULL; and for requests that are known to be
- * requests of messages, or NULL. */
+/* The functions of the tables for arrays that contain only notification requests and NULL, or only requests of messages
+ * and NULL. */
 static enum tern_waitable_state notify_request_state(const void *object)
 {
     const struct tern_notify_request *notify_request = tern_api_notify_request(*(tern_request *const *)object);
@@ -301,7 +302,7 @@ static inline bool may_expect(const struct tern_notify_request *notify_request)
     return !tern_core_message_polls_links && !tern_core_ctx_has_ops(notify_request->ctx);
 }
 
-/* Return how often such polls are made: once if the peer may need this core. */
+/* Return the number of polls for notifications only: 1 if the peer may need this core. */
 static inline unsigned polls_at_most(unsigned polls)
 {
     return TERN_LIKELY(tern_job.spin_ns != 0) ? polls : 1;

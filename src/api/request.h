@@ -1,4 +1,4 @@
-/* request.h: functions that the calls on tagged messages and on notifications share with those on requests. */
+/* request.h: functions that the calls on requests share with the calls on tagged messages and on notifications. */
 #pragma once
 
 #include <tern/notify.h>
@@ -9,7 +9,8 @@
 #include "op/notify/notify.h"
 #include "op/tagged/tagged.h"
 
-/* Wait for a started request, like tern_request_wait. what is the public call that errors name. */
+/* Wait until a started request of a message is complete, or the deadline passes, and report the request. what is the
+ * public call that error texts name. Returns the status of the request or of the wait. */
 tern_status tern_api_request_wait(tern_request **request, tern_deadline deadline, tern_request_info *info,
                                   const char *what);
 
@@ -26,23 +27,24 @@ static inline tern_request *tern_api_notify_handle(struct tern_notify_request *n
     return (tern_request *)((uintptr_t)notify_request | 1);
 }
 
-/* The notification request of a handle; NULL: the handle is NULL or of a request of a message. */
+/* Return the notification request of a handle; NULL: the handle is NULL, or belongs to a request of a message. */
 static inline struct tern_notify_request *tern_api_notify_request(const tern_request *handle)
 {
     return ((uintptr_t)handle & 1) != 0 ? (struct tern_notify_request *)((uintptr_t)handle - 1) : NULL;
 }
 
-/* Report that a request is not started, and why; or that its handle is a copy from before it was freed. */
+/* tern_api_not_started reports that a request is not started, and why. tern_api_was_freed reports that a handle is a
+ * copy of the handle of a freed request. */
 tern_status tern_api_not_started(const tern_request *request, const char *what) __attribute__((cold, noinline));
 tern_status tern_api_was_freed(const char *what) __attribute__((cold, noinline));
 
-/* Whether the handle of a notification request is a copy from before it was freed. */
+/* Return whether a notification request was freed. */
 static inline bool tern_api_request_is_freed(const struct tern_notify_request *notify_request)
 {
     return tern_op_notify_request_state(notify_request) == TERN_NOTIFY_REQUEST_FREED;
 }
 
-/* Debug builds: the context of a request; NULL: none. */
+/* Return the context of a request in debug builds; NULL: none. */
 static inline struct tern_ctx *tern_api_request_ctx(const tern_request *handle)
 {
     const struct tern_notify_request *notify_request = tern_api_notify_request(handle);
@@ -52,7 +54,7 @@ static inline struct tern_ctx *tern_api_request_ctx(const tern_request *handle)
     return notify_request ? (tern_api_request_is_freed(notify_request) ? NULL : notify_request->ctx) : handle->ctx;
 }
 
-/* Returns the state of either kind of request; NULL is idle. */
+/* Return the state of a request of either kind. A NULL handle is idle. */
 static inline enum tern_waitable_state tern_api_request_state(const tern_request *handle)
 {
     const struct tern_notify_request *notify_request = tern_api_notify_request(handle);

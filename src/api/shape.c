@@ -142,11 +142,11 @@ tern_status tern_api_shape_go(const struct tern_api_call *c, struct tern_shape *
 
 /* ---- vector ---- */
 
-/* Lists may be long, so most of them are checked without a branch per entry: if the highest bit of every number that
- * must be small is clear, no sum has wrapped. Other lists are checked exactly, entry by entry. */
+/* Lists may be long, so most lists are checked without a branch per entry: if the highest bit of every number that must
+ * be small is clear, no sum has wrapped. Other lists are checked exactly, entry by entry. */
 #define HIGHEST ((uint64_t)1 << 63)
 
-/* Whether the sum of count lengths cannot wrap. lens is the bitwise OR of all lengths. */
+/* Return whether the sum of count lengths cannot wrap. lens is the bitwise OR of all lengths. */
 static bool sum_is_simple(uint64_t lens, size_t count)
 {
     return lens >> 32 == 0 && count >> 31 == 0;
@@ -224,7 +224,7 @@ static tern_status check_extents(const struct tern_api_call *c, const tern_vecto
     return TERN_OK;
 }
 
-/* The description is of another version of Tern. */
+/* Make a call whose description has the size of another version of Tern. */
 static __attribute__((cold, noinline)) tern_status vector_of_version(const struct tern_api_call *c,
                                                                      const tern_vector          *v)
 {
@@ -234,7 +234,7 @@ static __attribute__((cold, noinline)) tern_status vector_of_version(const struc
     return v ? tern_api_vector(c, v) : TERN_ERR_ARG;
 }
 
-/* The same on the inner context of a shared one. */
+/* Make the call on the inner context of a shared context. */
 static __attribute__((cold, noinline)) tern_status vector_shared(const struct tern_api_call *c, const tern_vector *v)
 {
     struct tern_api_call call = *c;
@@ -242,8 +242,8 @@ static __attribute__((cold, noinline)) tern_status vector_shared(const struct te
     return TERN_API_LOCKED(inner, c->ctx, (call.ctx = inner, tern_api_vector(&call, v)));
 }
 
-/* Find the attached memory of a dynamic region that contains the bytes from an address on, which is the first of a
- * list: all others must lie in the same memory. Returns its address at its rank in *addr. */
+/* Find the attached memory of a dynamic region that contains len bytes at the address `first`. All pieces of a list
+ * must lie in the same memory as its first piece. *addr receives the address of that memory at its rank. */
 static __attribute__((cold, noinline)) tern_status locate(const struct tern_api_call *c, uint64_t first, uint64_t len,
                                                           struct tern_shape *shape, uint64_t *addr)
 {
@@ -323,7 +323,7 @@ tern_status tern_api_vector(const struct tern_api_call *c, const tern_vector *v)
 
 /* ---- indexed ---- */
 
-/* The index of the piece with the highest offset, which is the one that may be out of range. */
+/* Return the index of the piece with the highest offset. If any piece is out of range, this piece is. */
 static size_t highest(const tern_layout_offset *at, size_t count, uint64_t base)
 {
     size_t which = 0;
@@ -334,7 +334,7 @@ static size_t highest(const tern_layout_offset *at, size_t count, uint64_t base)
     return which;
 }
 
-/* Whether all offsets are between low and high, which are both below half of the number range. */
+/* Return whether all offsets are between low and high, which must both be below half of the number range. */
 static bool all_between(const tern_layout_offset *at, size_t count, uint64_t low, uint64_t high)
 {
     uint64_t bits = high;
@@ -344,8 +344,8 @@ static bool all_between(const tern_layout_offset *at, size_t count, uint64_t low
     return bits < HIGHEST;
 }
 
-/* Whether the pieces of both lists are in range: the remote ones in a part of size bytes, the local ones in the lower
- * half of the address space. Lists of the same length are read in one loop. */
+/* Return whether the pieces of both lists are in range: remote pieces in a part of `size` bytes, local pieces in the
+ * lower half of the address space. Lists of the same length are read in one loop. */
 static inline __attribute__((always_inline)) bool lists_after(const tern_indexed *x, uint64_t base, uint64_t size)
 {
     const tern_layout_offset *local = (const tern_layout_offset *)(const void *)x->local, *remote = x->remote;
@@ -367,7 +367,7 @@ static bool simple_lists(const tern_indexed *x, uint64_t size)
     return TERN_LIKELY(x->base == 0) ? lists_after(x, 0, size) : lists_after(x, x->base, size);
 }
 
-/* The exact check of lists that are not simple. */
+/* Check lists that are not simple exactly. */
 static __attribute__((cold, noinline)) tern_status check_each_index(const struct tern_api_call *c,
                                                                     const tern_indexed         *x,
                                                                     const struct tern_shape    *shape)
@@ -392,7 +392,7 @@ static tern_status check_indexed(const struct tern_api_call *c, const tern_index
     return TERN_LIKELY(simple_lists(x, tern_link_part_size(shape->part))) ? TERN_OK : check_each_index(c, x, shape);
 }
 
-/* The description is of another version of Tern. */
+/* Make a call whose description has the size of another version of Tern. */
 static __attribute__((cold, noinline)) tern_status indexed_of_version(const struct tern_api_call *c,
                                                                       const tern_indexed         *x)
 {
@@ -402,7 +402,7 @@ static __attribute__((cold, noinline)) tern_status indexed_of_version(const stru
     return x ? tern_api_indexed(c, x) : TERN_ERR_ARG;
 }
 
-/* The same on the inner context of a shared one. */
+/* Make the call on the inner context of a shared context. */
 static __attribute__((cold, noinline)) tern_status indexed_shared(const struct tern_api_call *c, const tern_indexed *x)
 {
     struct tern_api_call call = *c;
@@ -501,7 +501,7 @@ static tern_status check_strided(const struct tern_api_call *c, const tern_strid
     return TERN_OK;
 }
 
-/* The description is of another version of Tern. */
+/* Make a call whose description has the size of another version of Tern. */
 static __attribute__((cold, noinline)) tern_status strided_of_version(const struct tern_api_call *c,
                                                                       const tern_strided         *s)
 {
@@ -511,7 +511,7 @@ static __attribute__((cold, noinline)) tern_status strided_of_version(const stru
     return s ? tern_api_strided(c, s) : TERN_ERR_ARG;
 }
 
-/* The same on the inner context of a shared one. */
+/* Make the call on the inner context of a shared context. */
 static __attribute__((cold, noinline)) tern_status strided_shared(const struct tern_api_call *c, const tern_strided *s)
 {
     struct tern_api_call call = *c;
@@ -521,7 +521,7 @@ static __attribute__((cold, noinline)) tern_status strided_shared(const struct t
 
 tern_status tern_api_strided(const struct tern_api_call *c, const tern_strided *s)
 {
-    struct tern_shape        shape; /* without layouts: op creates them where it needs them */
+    struct tern_shape        shape; /* without layouts, which op creates if it needs them */
     tern_strided             located;
     struct tern_stride       stride;
     struct tern_stride_input in;

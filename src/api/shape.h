@@ -12,7 +12,7 @@ struct tern_api_call {
     tern_region       *region;
     const tern_opts   *opts; /* with TERN_OP_BLOCKING: wait for the completion */
     int                rank;
-    bool               get;  /* of a copy: the direction */
+    bool               get;  /* the direction of a copy */
     bool               adds; /* an accumulate */
     const char        *what;
     struct tern_acc_op sum; /* the operand of an accumulate, otherwise undefined */

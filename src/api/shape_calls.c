@@ -4,8 +4,8 @@
 #include "api/use.h"
 #include "op/start.h"
 
-/* The blocking form of a call. The operand of accumulates is not set, because zeroing it takes longer than copying a
- * short list. */
+/* Describe the blocking form of a call. The operand of accumulates is not set, because zeroing it takes longer than
+ * copying a short list. */
 static struct tern_api_call blocking(tern_ctx *ctx, tern_region *region, int rank, bool get, const char *what)
 {
     struct tern_api_call call;
@@ -20,7 +20,7 @@ static struct tern_api_call blocking(tern_ctx *ctx, tern_region *region, int ran
     return call;
 }
 
-/* The form with options, which are read into *o. */
+/* Prepare the form of a call with options, which are read into *o. */
 static tern_status with(struct tern_api_call *c, const tern_opts *opts, struct tern_api_opts *o)
 {
     tern_status st = tern_api_opts(c->ctx, opts, TERN_API_NOTIFY | (c->get ? 0 : TERN_API_SIGNAL), c->what, o);

@@ -77,8 +77,8 @@ static inline __attribute__((always_inline)) void update(void *word, size_t byte
         __atomic_fetch_add((uint64_t *)word, signal->value, __ATOMIC_RELEASE);
 }
 
-/* Complete the put and the signal, of the given size, now, if loads and stores reach both locations and nothing has to
- * be waited for. Returns false, with no effect, otherwise. */
+/* Complete the put and the signal, which has the given size, if loads and stores reach both locations and no wait is
+ * necessary. Otherwise return false, with no effect. */
 static inline __attribute__((always_inline)) bool now(const tern_ctx *ctx, tern_region *region, int rank,
                                                       const struct tern_xfer *put, const tern_signal *signal,
                                                       size_t bytes)
@@ -98,7 +98,7 @@ static inline __attribute__((always_inline)) bool now(const tern_ctx *ctx, tern_
     return true;
 }
 
-/* The same for a signal that does not have 8 bytes. */
+/* Complete a put with a signal of 4 bytes as now() does. Returns false for a signal of another size. */
 static __attribute__((noinline)) bool now_u32(const tern_ctx *ctx, tern_region *region, int rank,
                                               const struct tern_xfer *put, const tern_signal *signal)
 {
@@ -357,7 +357,7 @@ tern_status tern_signal_wait_u32(tern_ctx *ctx, tern_region *region, uint64_t of
     return st;
 }
 
-/* The record to which the event of a signal points. */
+/* The record that the event of a signal points to. */
 struct watch {
     struct tern_op op; /* must be first */
     struct await   await;

@@ -11,14 +11,15 @@
 #include "core/job.h"
 #include "core/quiet.h"
 
-/* Return the inner context of a shared one, whose lock the caller holds, with what all threads have started. */
+/* Add the inline notifications that all threads have sent to the inner context of a shared context, and return the
+ * inner context. The caller holds its lock. */
 static tern_ctx *after_all(tern_ctx *inner)
 {
     tern_core_shared_take_unflushed(inner);
     return inner;
 }
 
-/* Complete what all threads have started until now, and report errors. */
+/* Complete the operations that all threads have started before the call, and report errors. */
 static tern_status complete_shared(tern_ctx *inner, const char *what)
 {
     tern_status st = TERN_OK;
@@ -30,7 +31,7 @@ static tern_status complete_shared(tern_ctx *inner, const char *what)
 
 static __attribute__((noinline)) tern_status complete_busy(tern_ctx *ctx, const char *what)
 {
-    if (tern_api_is_shared(ctx)) /* always busy */
+    if (tern_api_is_shared(ctx)) /* a handle is always busy */
         return TERN_API_LOCKED(inner, ctx, complete_shared(inner, what));
     if (TERN_UNLIKELY(ctx->gone)) /* a context that is gone is always busy */
         return tern_core_ctx_check(ctx, what);
@@ -166,7 +167,8 @@ tern_status tern_barrier(tern_ctx *ctx)
     return st;
 }
 
-/* Blocks up to this length are gathered by the group of the team, longer ones by the algorithms of collective calls. */
+/* The group of the team gathers blocks of up to this length. The algorithms of collective calls gather longer
+ * blocks. */
 #define MOST_GATHERED 4096
 
 tern_status tern_allgather(tern_ctx *ctx, const void *src, size_t len, void *all)

@@ -1,4 +1,4 @@
-/* tagged.c: the public calls of tern/tagged.h that receive and probe. Those that send are in tagged_send.c. */
+/* tagged.c: the public calls of tern/tagged.h that receive and probe. The calls that send are in tagged_send.c. */
 #include <tern/tagged.h>
 
 #include <stdio.h>
@@ -64,7 +64,8 @@ tern_status tern_api_tagged_finish(tern_ctx *ctx, tern_request **request, tern_r
 
 /* ---- receives ---- */
 
-/* What a receive or probe asks for: a source or any source, and a tag, any tag, or a masked tag. */
+/* The messages that a receive or probe accepts: from one source or any source, with one tag, any tag, or a masked
+ * tag. */
 struct criteria {
     int     source;
     int64_t tag, mask; /* mask: all bits if there is no mask */
@@ -270,7 +271,7 @@ static tern_status probe_poll(void *arg)
     tern_core_ctx_progress(p->ctx);
     if ((st = look(p)) != TERN_PENDING || !tern_op_tagged_deserted(p->ctx, &p->name))
         return st;
-    if ((st = look(p)) != TERN_PENDING) /* it arrived before the last sender died */
+    if ((st = look(p)) != TERN_PENDING) /* a message may have arrived before the last sender died */
         return st;
     return tern_api_deserted(&p->name, p->what);
 }
@@ -283,7 +284,7 @@ static void probe_describe(void *arg, char *text, size_t size)
     snprintf(text, size, "%s waits for a message from %s of the job with %s", p->what, of.source, of.tag);
 }
 
-/* found: NULL for a probe that leaves the message stored. */
+/* Probe for a message. found is NULL if the message stays stored. */
 static tern_status probe(tern_ctx *ctx, const struct criteria *criteria, tern_deadline deadline, tern_message **found,
                          tern_request_info *info, const char *what)
 {
@@ -298,7 +299,7 @@ static tern_status probe(tern_ctx *ctx, const struct criteria *criteria, tern_de
         return tern_core_ctx_check(ctx, what);
     if ((st = check_criteria(ctx, criteria, what)) < 0)
         return st;
-    if (found && !ctx->tagged && !tern_op_request_make(ctx)) /* the context must have tagged state from now on */
+    if (found && !ctx->tagged && !tern_op_request_make(ctx)) /* a context that holds a message needs tagged state */
         return tern_api_no_request(ctx, what);
     p.name = (struct tern_match_name){ .scope = ctx->team->group->id,
                                        .tag = tag_of(criteria),
@@ -388,7 +389,7 @@ static tern_status start_mrecv(tern_message **message, void *buf, size_t size, b
     return TERN_OK;
 }
 
-/* Debug builds: the context of a message; NULL: none. */
+/* Return the context of a message in debug builds; NULL: none. */
 static inline struct tern_ctx *ctx_of(tern_message *const *message)
 {
     return TERN_BASE_DEBUG && message && *message && tern_core_job_is_running() ? (*message)->ctx : NULL;

@@ -1,10 +1,11 @@
-/* tagged.h: what the calls that send and those that receive tagged messages share. */
+/* tagged.h: functions that the calls which send tagged messages share with the calls which receive them. */
 #pragma once
 
 #include "api/request.h"
 
-/* Report that a rank or a tag is out of range, that there is no request, or which argument is NULL. The first and the
- * third return TERN_API_IS_SHARED (api/shared.h) if the reason is that the context is shared. */
+/* Report that a rank or a tag is out of range, that no request could be created, or which argument is NULL.
+ * tern_api_bad_rank and tern_api_no_request return TERN_API_IS_SHARED (api/shared.h) if the reason is that the context
+ * is shared. */
 tern_status tern_api_bad_rank(const tern_ctx *ctx, int rank, const char *what) __attribute__((cold, noinline));
 tern_status tern_api_bad_tag(int64_t tag, const char *what) __attribute__((cold, noinline));
 tern_status tern_api_no_request(const tern_ctx *ctx, const char *what) __attribute__((cold, noinline));
@@ -17,7 +18,7 @@ tern_status tern_api_tagged_in_handler(const char *what) __attribute__((cold, no
 /* Wait for the request of a blocking call, and release it. */
 tern_status tern_api_tagged_finish(tern_ctx *ctx, tern_request **request, tern_request_info *info, const char *what);
 
-/* Mark the request of a shared context that a call has created. */
+/* Mark the request as one of a shared context, if the call that creates it has returned TERN_OK. Returns st. */
 static inline tern_status tern_api_mark_shared(tern_status st, tern_request **out)
 {
     if (st == TERN_OK)

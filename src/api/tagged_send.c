@@ -59,7 +59,7 @@ static inline tern_status send_request(const struct message *m, enum tern_reques
     return TERN_OK;
 }
 
-/* Start or create a send on the inner context of a shared one. */
+/* Start or create a send on the inner context of a shared context. */
 typedef tern_status send_fn(const struct message *m, enum tern_request_kind kind, tern_request **out, const char *what);
 static __attribute__((cold, noinline)) tern_status shared_send(send_fn *function, const struct message *m,
                                                                enum tern_request_kind kind, tern_request **out,
@@ -89,7 +89,7 @@ static tern_status start_send(const struct message *m, enum tern_request_kind ki
     return TERN_OK;
 }
 
-/* Whether the arguments permit the fast path of a send. */
+/* Return whether the arguments permit the fast path of a send. */
 static inline bool is_usual(const tern_ctx *ctx, int rank, int64_t tag, const void *buf)
 {
     return ctx && buf && (uint32_t)rank < ctx->ranks && (uint64_t)tag <= (uint64_t)TERN_TAG_MAX;

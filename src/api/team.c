@@ -222,6 +222,6 @@ tern_status tern_team_free(tern_team *team)
         return st;
     }
     while (tern_op_tagged_forget_scope(id) + tern_op_tagged_forget_scope(tern_op_coll_scope(id)) > 0)
-        tern_core_message_drain(); /* messages of the team may have waited for space */
+        tern_core_message_drain(); /* the queues may contain further messages of the team */
     return TERN_OK;
 }

@@ -1,4 +1,4 @@
-/* use.h: in debug builds, every call on a context detects that another thread is in a call on the same context.
+/* use.h: the check of debug builds that no other thread is in a call on the same context.
  *
  * A private context belongs to one thread at a time. A public call on a context begins with a variable of the type
  * TERN_API_USE, whose scope is the call:
@@ -8,9 +8,9 @@
  *     if (use.status < 0)
  *         return use.status;
  *
- * A call on an array of objects, such as events, uses the contexts of all of them, with tern_api_use_all(). Calls that
- * may wait use tern_api_use_waiting(), so that inlined calls of other threads enter the library meanwhile, where they
- * are detected, too. Calls of the same thread may be nested, for example in a handler of an active message.
+ * A call on an array of objects, such as events, uses the contexts of all objects, with tern_api_use_all(). Calls that
+ * may wait use tern_api_use_waiting(), so that inlined calls of other threads enter the library in the meantime, where
+ * they are detected, too. Calls of the same thread may be nested, for example in a handler of an active message.
  * In release builds all of this compiles to nothing. */
 #pragma once
 
@@ -20,7 +20,8 @@
 #include "core/context.h"
 
 struct tern_api_use {
-    struct tern_ctx *ctx;    /* in use by this call; NULL: not counted. Of an array: the first one (also_used) */
+    struct tern_ctx *ctx;    /* the context that this call uses; NULL: not counted. For an array: the first of a list
+                              * (also_used) */
     tern_status      status; /* TERN_ERR_STATE: another thread uses the context */
     bool             array;
 };
@@ -36,7 +37,7 @@ static inline void tern_api_use_end(const struct tern_api_use *use)
 }
 #define TERN_API_USE __attribute__((cleanup(tern_api_use_end))) struct tern_api_use
 
-/* Whether threads may use the context at the same time. */
+/* Return whether threads may use the context at the same time. */
 static inline bool tern_api_use_is_shared(const struct tern_ctx *ctx)
 {
     return ctx->inner || ctx->handle != ctx;
@@ -62,9 +63,9 @@ static inline struct tern_api_use tern_api_use_waiting(tern_ctx *ctx, const char
     return tern_api_use_begin(ctx, true, what);
 }
 
-/* The same for the contexts of an array of n objects that have the size of a pointer. ctx_of returns the context of the
- * object at an address; NULL: none. A context that this thread is in already, because several objects belong to it or
- * the call is nested, is not counted again. objects may be NULL. */
+/* Begin a call on an array of n objects that have the size of a pointer: use the contexts of all objects. ctx_of
+ * returns the context of the object at an address; NULL: none. A context that this thread already uses, because several
+ * objects belong to it or the call is nested, is not counted again. objects may be NULL. */
 static inline struct tern_api_use tern_api_use_all(const void *objects, size_t                          n,
                                                    struct tern_ctx *(*ctx_of)(const void *object), bool waits,
                                                    const char *what)
@@ -85,14 +86,14 @@ static inline struct tern_api_use tern_api_use_all(const void *objects, size_t  
     return use;
 }
 
-/* The context of the operation of an event, for tern_api_use(); NULL: none. */
+/* Return the context of the operation of an event, for tern_api_use(); NULL: none. */
 static inline struct tern_ctx *tern_api_event_ctx(const tern_event *event)
 {
     return TERN_BASE_DEBUG && event && event->pending ? tern_core_event_op(event)->progress : NULL;
 }
 
-/* The name of a call with options, for tern_api_use(): the options may contain the name of the call that the program
- * wrote. without is the name if opts is NULL. */
+/* Return the name of a call with options, for tern_api_use(): the name in the options, which is the call that the
+ * program wrote, otherwise `with`, or `without` if opts is NULL. */
 static inline const char *tern_api_use_name(const tern_opts *opts, const char *with, const char *without)
 {
     if (!TERN_BASE_DEBUG || !opts)

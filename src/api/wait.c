@@ -19,9 +19,10 @@
 struct words {
     tern_ctx        *ctx;
     const tern_word *word;
-    size_t           n, index; /* index: of the first condition that holds; if all: those before it have held */
+    size_t           n, index; /* index: of the first condition that holds; if all: number of leading conditions that
+                                * have held */
     bool             all;
-    const char      *what, *argument; /* the call, and the name of its list of words */
+    const char      *what, *argument; /* the public call, and the name of its argument with the words */
 };
 
 /* Load a word. acquire: the word before the data behind it. Pairs with the release of a put or an atomic operation. */
@@ -203,7 +204,7 @@ tern_status tern_word_wait_some(tern_ctx *ctx, const tern_word *words, size_t n,
     *count = 0;
     if ((st = words_wait(&some, deadline)) != TERN_OK)
         return st;
-    indices[found++] = some.index; /* its word may have changed since */
+    indices[found++] = some.index; /* the word may have changed since */
     for (size_t i = some.index + 1; i < n; i++)
         if (holds(&words[i]))
             indices[found++] = i;

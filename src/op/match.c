@@ -1,5 +1,6 @@
-/* match.c: see match.h for the design. A queue is in a hash table by name as long as a request is bound to it or an
- * arrival is in it; then its memory is reused. Memory is allocated in slabs, which are freed when the table is
+/* match.c: see match.h for the design. A hash table contains a queue, by its name, as long as a request is bound to the
+ * queue or an arrival is in it; then the memory of the queue is reused. Memory is allocated in slabs, which are freed
+ * when the table is
  * closed. */
 #include "op/match.h"
 
@@ -23,7 +24,7 @@ static inline bool is_by_bits(uint32_t class)
     return class >= TERN_MATCH_BITS;
 }
 
-/* The name of the queue for an arrival and a class of requests. */
+/* Return the name of the queue in which a class of requests finds an arrival. */
 static inline struct tern_match_name seen_by(struct tern_match_name name, uint32_t class)
 {
     bool any_source = is_by_bits(class) ? class == TERN_MATCH_BITS_ANY_SOURCE : class & TERN_MATCH_ANY_SOURCE;
@@ -34,7 +35,7 @@ static inline struct tern_match_name seen_by(struct tern_match_name name, uint32
     return name;
 }
 
-/* Whether a request of a queue whose name fits accepts the tag. */
+/* Return whether a request accepts the tag. The name of its queue fits the arrival. */
 static inline bool takes(const struct tern_match_request *request, uint32_t class, uint64_t tag)
 {
     const struct tern_match_bits *bits = (const struct tern_match_bits *)request;
@@ -58,7 +59,7 @@ static inline uint32_t bucket_of(const struct tern_match *match, const struct te
 
 /* ---- memory ---- */
 
-/* A pool (base/pool.h) does not align its objects to cache lines. */
+/* Allocate a queue. A pool (base/pool.h) would not align queues to cache lines. */
 static struct tern_match_queue *queue_new(struct tern_match *match)
 {
     struct tern_match_queue *queue;

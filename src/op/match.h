@@ -3,15 +3,16 @@
  * An arrival has a name: a scope (for example a region), a source and a tag. A request names a scope, one source or any
  * source, and one tag, any tag, or a masked tag. An arrival is matched with the oldest posted request that accepts it.
  * A request is matched with the oldest stored arrival that it accepts. The result is the same as that of a search along
- * two lists, but no step takes longer when either list grows. The exception is requests with masked tags: for these the
- * search walks along the requests of the same kind, and along the arrivals in their queue.
+ * a list of requests and a list of arrivals, but the time of a step does not depend on the length of these lists. The
+ * exception is requests with masked tags: for these the search walks along the requests of the same class, and along
+ * the arrivals in their queue.
  *
- * There are six classes of requests: exact, any tag, any source, any of both, and masked tags with one source or any
- * source. A queue is identified by a class and a name, with a wildcard for each field that the class ignores. It holds
- * the requests that were posted under this name, and all unexpected arrivals that fit the name, oldest first. A request
- * is therefore posted in one queue. An unexpected arrival is in up to six queues, one for each class that was ever
- * requested. The oldest request of a class is at the head of one queue, and the oldest of all is the one with the
- * lowest post number of at most six.
+ * There are six classes of requests: exact, any tag, any source, any tag and any source, and masked tags with one
+ * source or any source. A queue is identified by a class and a name, with a wildcard for each field that the class
+ * ignores. It holds the requests that were posted under this name, and all unexpected arrivals that fit the name,
+ * oldest first. A request is therefore posted in one queue. An unexpected arrival is in up to six queues, one for each
+ * class that was ever requested. The oldest request of a class that accepts an arrival is at the head of one queue, and
+ * the oldest of all classes is the one with the lowest sequence number of at most six.
  *
  * The functions do not lock; the caller must serialize them.
  */
@@ -45,7 +46,7 @@ static inline bool tern_op_match_any_source(const struct tern_match_name *name)
                                           : (name->class & TERN_MATCH_ANY_SOURCE) != 0;
 }
 
-/* The source that the name gives; -1: any source. */
+/* Return the source in the name; -1: any source. */
 static inline int tern_op_match_source(const struct tern_match_name *name)
 {
     return tern_op_match_any_source(name) ? -1 : name->source;
@@ -54,7 +55,8 @@ static inline int tern_op_match_source(const struct tern_match_name *name)
 struct tern_match_queue;
 struct tern_match_arrival;
 
-/* Embedded in the caller's request. It is bound once, and posted and withdrawn many times. */
+/* The part of the caller's request that belongs to the matching. A request is bound once, and posted and withdrawn many
+ * times. */
 struct tern_match_request {
     struct tern_match_queue   *queue; /* NULL: not bound */
     struct tern_match_request *next, *prev;
@@ -85,10 +87,10 @@ struct tern_match_link {
 /* An unexpected arrival. */
 struct tern_match_arrival {
     struct tern_match_name   name;
-    uint64_t                 bytes; /* for the caller: a number or a pointer */
+    uint64_t                 bytes; /* a number or a pointer, for the caller */
     struct tern_match_link   all;   /* in the list of all stored arrivals */
     struct tern_match_link   in[TERN_MATCH_CLASSES];
-    struct tern_match_queue *queue[TERN_MATCH_CLASSES]; /* NULL: no request of the class was bound yet */
+    struct tern_match_queue *queue[TERN_MATCH_CLASSES]; /* NULL: no request of the class has been bound yet */
 };
 
 struct tern_match {
@@ -190,7 +192,7 @@ static inline void tern_op_match_withdraw(struct tern_match *match, struct tern_
 /* Find the oldest posted request that accepts an arrival. The request stays posted. Returns NULL if there is none. */
 struct tern_match_request *tern_op_match_search(struct tern_match *match, struct tern_match_name name);
 
-/* Whether the requests of a queue, which must not be of a masked class, accept an arrival. The name is passed as
+/* Return whether the requests of a queue, which must not be of a masked class, accept an arrival. The name is passed as
  * separate arguments: if it were written by field and read as a whole, it would have to go through memory first. */
 static inline bool tern_op_match_takes(const struct tern_match_queue *queue, uint64_t scope, uint64_t tag,
                                        int32_t source)
@@ -201,8 +203,8 @@ static inline bool tern_op_match_takes(const struct tern_match_queue *queue, uin
            (queue->name.source == source || (class & TERN_MATCH_ANY_SOURCE));
 }
 
-/* Same result as tern_op_match_search, with fast paths for the usual cases: one request is posted, or all are exact and
- * have the same name. */
+/* Find the oldest posted request that accepts an arrival, like tern_op_match_search, with fast paths for the usual
+ * cases: one request is posted, or all requests are exact and have the same name. */
 static inline struct tern_match_request *tern_op_match_find(struct tern_match *match, uint64_t scope, uint64_t tag,
                                                             int32_t source)
 {

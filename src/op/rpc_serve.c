@@ -1,5 +1,6 @@
-/* rpc_serve.c: serving RPC requests of peers: dispatch by verb, and puts and gets. The sender may be hostile, and may
- * change the request while it is read. Only copies are checked, and each list entry is read once. */
+/* rpc_serve.c: serving RPC requests of peers: calls of the handlers by verb, and the handler of puts and gets. The
+ * sender may be hostile, and may change the request while it is read. So only copies are checked, and each list entry
+ * is read once. */
 #include "op/rpc_serve.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@
 
 #define PAGE 4096u
 
-/* The bytes of the dimensions or of the list; SIZE_MAX: invalid kind. */
+/* Return the size of the dimensions or of the list in bytes; SIZE_MAX: the request is invalid. */
 static size_t list_bytes(const struct wire_request *w)
 {
     switch (w->kind) {
@@ -57,8 +58,8 @@ bool tern_op_rpc_decode(const unsigned char *bytes, size_t len, uint64_t size, s
     return tern_op_layout_valid(&out->layout, size) && tern_base_covers(w.total, w.at, w.len);
 }
 
-/* Return the number of bytes of the stream, from the cursor on, whose memory has no untouched page in between: the rest
- * of a row, or a run. *where and *span describe that memory. */
+/* Return the number of bytes of the stream, from the cursor on, whose memory covers a range of pages without a gap: the
+ * rest of a row, or a run. *where and *span receive the offset and the length of that memory. */
 static uint64_t close_together(const struct tern_layout *layout, const struct tern_cursor *cursor, uint64_t left,
                                uint64_t *where, uint64_t *span)
 {

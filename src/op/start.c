@@ -1,9 +1,8 @@
 /* start.c: starting operations, and contiguous transfers.
  *
  * A start may find no space (TERN_AGAIN). Then the context makes progress and tries again, unless the program does not
- * want to wait. In a strict context no operation starts while an earlier operation to the same rank is outstanding, and
- * after a fence none starts while one from before the fence is, unless the path keeps the order; otherwise the
- * completion of the earlier operation establishes the order.
+ * want to wait. In a strict context, an operation waits until the earlier operations to the same rank are complete;
+ * after a fence, it waits for those from before the fence. Neither waits if the path itself keeps the order.
  */
 #include "op/start.h"
 
@@ -57,7 +56,7 @@ void tern_op_then_notify(struct tern_op *op, const struct tern_link_part *part, 
     op->notification = (struct tern_notification){ .scope = part->scope, .bytes = bytes, .tag = opts->tag };
 }
 
-/* Whether the operation notifies its target, by a second step or with the transfer. */
+/* Return whether the operation notifies its target, by a second step or with the transfer. */
 static inline bool notifies(const struct tern_op *op)
 {
     return op->then == &then_notify || op->link.xfer.notify;
@@ -65,8 +64,9 @@ static inline bool notifies(const struct tern_op *op)
 
 /* ---- trying to start ---- */
 
-/* Whether the path keeps the operation behind all outstanding operations to its rank if it starts now: only a
- * contiguous transfer, and only in a context without operations that may not have started all of their transfers. */
+/* Return whether the path keeps the operation behind all outstanding operations to its rank if the operation starts
+ * now. This is possible only for a contiguous transfer in a context whose other operations have started all of their
+ * transfers. */
 static bool is_behind(const struct tern_op *op)
 {
     const struct tern_link_part *part = op->link.xfer.part;
@@ -91,7 +91,7 @@ static tern_status start_and_notify(struct tern_op *op)
     return st;
 }
 
-/* Start an operation whose rank is notified of it, or that has another second step. */
+/* Start an operation that notifies its target, or that has another second step. */
 static tern_status start_two_steps(struct tern_op *op)
 {
     int         rank = op->link.xfer.part->rank;
@@ -146,7 +146,7 @@ tern_status tern_op_rpc_start(struct tern_op *op, const void *request, size_t le
 /* An operation that waits for space. */
 struct waiting {
     struct tern_op *op;
-    tern_status     result; /* of the last try */
+    tern_status     result; /* the result of the last try */
 };
 
 static tern_status waiting_poll(void *arg)
@@ -197,7 +197,7 @@ static tern_status wait_and_try(struct tern_op *op, tern_deadline deadline)
     return st < 0 ? st : waiting.result;
 }
 
-/* Whether the caller is a handler, which must not wait for this operation. */
+/* Return whether the caller is a handler, which must not wait for this operation. */
 static bool is_forbidden(const struct tern_op *op)
 {
     const struct tern_link_part *part = op->link.xfer.part;
@@ -218,8 +218,9 @@ static __attribute__((cold, noinline)) void confirm(const struct tern_ctx *ctx, 
     tern_core_shared_resume(pause);
 }
 
-/* Start the operation, with as many events as op->events says. Returns TERN_OK: it is complete. TERN_PENDING: it is
- * outstanding, or has ended meanwhile; an operation without events may be gone. Otherwise nothing was started. */
+/* Start the operation, with as many events as op->events says. Returns TERN_OK: the operation is complete.
+ * TERN_PENDING: the operation is outstanding, or has ended in the meantime; an operation without events may have been
+ * freed. Otherwise nothing was started. */
 static tern_status start(struct tern_op *op, uint32_t flags, tern_deadline deadline)
 {
     const struct tern_link_part *part = op->link.xfer.part;
@@ -311,7 +312,8 @@ static void finish_describe(void *arg, char *text, size_t size)
     snprintf(text, size, "%s waits: %s", op->call, one);
 }
 
-/* Wait for an outstanding operation with one event. After a timeout, tern_quiet collects the rest of it. */
+/* Wait for an outstanding operation with one event. After a timeout, the operation is cancelled, and tern_quiet waits
+ * for its end. */
 static tern_status finish(struct tern_op *op, tern_deadline deadline, uint64_t *word)
 {
     struct finishing f = { tern_core_event_make(op, false), word };
@@ -323,7 +325,7 @@ static tern_status finish(struct tern_op *op, tern_deadline deadline, uint64_t *
     tern_status      st = tern_core_wait(&wait);
 
     if (st == TERN_ERR_TIMEOUT && f.event.pending &&
-        tern_core_event_done(&f.event)) /* by a thread that shares the context */
+        tern_core_event_done(&f.event)) /* completed by a thread that shares the context */
         return collect(&f);
     if (st == TERN_ERR_TIMEOUT && f.event.pending) {
         op->implicit = true;
@@ -347,8 +349,8 @@ tern_status tern_op_run(struct tern_op *op, tern_deadline deadline)
 
 /* ---- contiguous transfers ---- */
 
-/* The part knows its path. An instant path completes the transfer immediately. Other paths may need space first
- * (TERN_AGAIN) and complete later (TERN_PENDING); for these the context has an operation. */
+/* Start the transfer on the path of its part. An instant path completes the transfer immediately. Other paths may need
+ * space first (TERN_AGAIN), and complete the transfer later (TERN_PENDING), so they need an operation object. */
 static tern_status contig_start(struct tern_op *op)
 {
     const struct tern_xfer *xfer = &op->link.xfer;

@@ -14,10 +14,10 @@
 /* The head of an active message, at the beginning of the 48 bytes of a link message's head. The first arguments follow.
  * The payload comes next if it fits into the rest of the head; otherwise it is in the message's data. */
 struct wire_am {
-    uint16_t handler; /* id, and above it the number of the team in which the source counts: WIRE_TEAM */
+    uint16_t handler; /* id, and above it the number of the team in which ranks are counted: WIRE_TEAM */
     uint8_t  nargs;
     uint8_t  shape; /* tern_am_kind, and the location of the payload: wire_shape() */
-    uint32_t len;   /* of the payload; for a long message: of the wire_long */
+    uint32_t len;   /* length of the payload; for a long message: of the wire_long */
 };
 _Static_assert(sizeof(struct wire_am) == 8, "the head of an active message has no padding");
 
@@ -52,7 +52,7 @@ _Static_assert(WIRE_ARGS * sizeof(uint32_t) + WIRE_SPILL >= WIRE_AM_ARGS * sizeo
 /* The location of a payload: a multiple of 4 in the head, or in the data with or without arguments before it. */
 enum { WIRE_IN_DATA = 62, WIRE_BEHIND_SPILL = 63 };
 
-/* The location for a payload of up to len bytes next to nargs arguments. */
+/* Return the location for a payload of up to len bytes next to nargs arguments. */
 static inline unsigned wire_place(unsigned nargs, size_t len)
 {
     size_t at = sizeof(struct wire_am) + (nargs + (nargs & 1)) * sizeof(uint32_t); /* a multiple of 8 */
@@ -62,8 +62,8 @@ static inline unsigned wire_place(unsigned nargs, size_t len)
     return nargs <= WIRE_ARGS ? WIRE_IN_DATA : WIRE_BEHIND_SPILL;
 }
 
-/* wire_before: the bytes of data before a payload at that location. wire_in_head: whether the location is in the
- * head. */
+/* wire_before returns the number of bytes of data before a payload at that location. wire_in_head returns whether the
+ * location is in the head. */
 static inline size_t wire_before(unsigned place)
 {
     return place == WIRE_BEHIND_SPILL ? WIRE_SPILL : 0;
@@ -111,7 +111,7 @@ static inline unsigned wire_nargs(uint64_t first)
     return (uint8_t)(first >> 16);
 }
 
-/* Whether the message has no payload and all of its arguments are in the head. */
+/* Return whether the message has no payload and all of its arguments are in the head. */
 static inline bool wire_is_short(uint64_t first)
 {
     return (first & 0xffffffff03000000) == 0 && wire_nargs(first) <= WIRE_ARGS;
@@ -143,7 +143,7 @@ static inline uint64_t wire_notify_first(uint32_t tag, enum wire_notify_kind kin
 /* ---- tagged messages ---- */
 
 /* INLINE: the data is in the head. EAGER: the data is the message's data. RTS: the message's data is a memory handle of
- * the sender's buffer and the first bytes of that buffer; the receiver fetches the others. */
+ * the sender's buffer and the first bytes of that buffer; the receiver fetches the rest. */
 enum wire_tagged_kind { WIRE_TAGGED_INLINE, WIRE_TAGGED_EAGER, WIRE_TAGGED_RTS, WIRE_TAGGED_KINDS };
 
 /* The head of a message on the channel of tagged messages. */
@@ -154,8 +154,8 @@ struct wire_tagged {
     uint8_t       zero;
     uint32_t      scope; /* the team */
     uint64_t      tag;
-    uint64_t      id;      /* of the send, for its FIN. INLINE: the data begins here without sync, and after id with
-                       * sync */
+    uint64_t      id;      /* id of the send, for its FIN. INLINE: the data begins here without sync, and after id with
+                            * sync */
     uint64_t      len_all; /* RTS: total length of the message */
     unsigned char more[TERN_LINK_HEAD - 4 * 8];
 };
@@ -165,7 +165,8 @@ _Static_assert(sizeof(struct wire_tagged) == TERN_LINK_HEAD, "a tagged message f
  * names a part of a region that both ranks have, and the offset of the message in that part. */
 #define WIRE_TAGGED_OWN (1ull << 63)
 
-/* wire_tagged_at: where inline data begins. wire_tagged_room: how many bytes of data fit into the head. */
+/* wire_tagged_at returns the offset of inline data in the head. wire_tagged_room returns how many bytes of data fit
+ * into the head. */
 static inline size_t wire_tagged_at(bool sync)
 {
     return sync ? offsetof(struct wire_tagged, len_all) : offsetof(struct wire_tagged, id);
@@ -176,7 +177,7 @@ static inline size_t wire_tagged_room(bool sync)
     return TERN_LINK_HEAD - wire_tagged_at(sync);
 }
 
-/* The first word of the head of a tagged message. */
+/* Return the first word of the head of a tagged message. */
 static inline uint64_t wire_tagged_first(enum wire_tagged_kind kind, size_t len, bool sync, uint32_t scope)
 {
     return (uint64_t)kind | (uint64_t)len << 8 | (uint64_t)sync << 16 | (uint64_t)scope << 32;
@@ -261,7 +262,7 @@ struct wire_mutex {
     uint8_t  zero;
     uint32_t ticket;
     uint64_t offset;
-    uint64_t name; /* on whose behalf the step is made */
+    uint64_t name; /* name of the context on whose behalf the step is made */
 };
 _Static_assert(sizeof(struct wire_mutex) == 24, "a request has no padding");
 
@@ -285,7 +286,8 @@ struct wire_acc {
 };
 _Static_assert(sizeof(struct wire_acc) == WIRE_PAYLOAD, "the operands are aligned like the payload of a put");
 
-/* The number of bytes of a request before the payload of a put, if list entries and dimensions take list bytes. */
+/* Return the number of bytes of a request before the payload of a put, if its list entries or dimensions take `list`
+ * bytes. */
 static inline size_t wire_payload_at(size_t list)
 {
     return (sizeof(struct wire_request) + list + (WIRE_PAYLOAD - 1)) & ~(size_t)(WIRE_PAYLOAD - 1);

@@ -3,11 +3,11 @@
  * Remote memory is addressed by the pointers that ARMCI_Malloc returns and the rank of the process that owns the memory
  * ("proc", always a rank in the job). Strided transfers describe a box: count[0] is the number of contiguous bytes,
  * count[i] the number of repetitions at level i, and the strides count bytes. Functions that return an int return 0 for
- * success; misuse ends the job with a line that names the call. Types, constants and the layout of structs are those
- * with which Debian's Global Arrays 5.8 was compiled, so that its library links with this one unchanged.
+ * success; misuse ends the job with a line that names the call. Types, constants and the layout of structs are the same
+ * as those with which Debian's Global Arrays 5.8 was compiled, so that its library links with this library unchanged.
  *
  * Every ARMCI_ function is a weak symbol; its PARMCI_ name at the end of this file is the same function, for tools that
- * replace the ARMCI_ name. docs/armci.md tells what each thing is made of.
+ * replace the ARMCI_ name. docs/armci.md describes how the functions are implemented.
  */
 #ifndef TERN_ARMCI_H
 #define TERN_ARMCI_H
@@ -56,7 +56,7 @@ typedef struct {
     armci_comm_t noncoll_pgroup_comm; /* not used */
     int         *grp_to_abs;          /* [size] ranks in the job */
     int         *abs_to_grp;          /* [size of the job] ranks in the group; -1: not a member */
-    int          rank;                /* of this process in the group; -1: not a member */
+    int          rank;                /* rank of this process in the group; -1: not a member */
     int          size;
 } ARMCI_Group;
 
@@ -163,7 +163,8 @@ void ARMCI_Unlock(int mutex, int proc);
 int  armci_notify(int proc);
 int  armci_notify_wait(int proc, int *pval);
 
-/* Groups. The ranks in pid_list are ranks of the parent; the members make the call, and others may. */
+/* Groups. The ranks in pid_list are ranks of the parent. The members make the call, and other ranks may make it,
+ * too. */
 void ARMCI_Group_create(int grp_size, int *pid_list, ARMCI_Group *group_out);
 void ARMCI_Group_create_child(int grp_size, int *pid_list, ARMCI_Group *group_out, ARMCI_Group *group_parent);
 void ARMCI_Group_free(ARMCI_Group *group);
@@ -195,7 +196,7 @@ typedef struct {
     int   stride_arr[ARMCI_MAX_STRIDE_LEVEL];
     int   seg_count[ARMCI_MAX_STRIDE_LEVEL + 1];
     int   size; /* number of segments */
-    int   pos;  /* index of the present segment */
+    int   pos;  /* index of the current segment */
     int   itr[ARMCI_MAX_STRIDE_LEVEL];
 } stride_info_t;
 void  armci_stride_info_init(stride_info_t *sinfo, void *base_ptr, int stride_levels, const int *stride_arr,

@@ -1,7 +1,7 @@
 /* message.h: messages between processes, and operations of groups, as ARMCI offers them.
  *
- * Messages match by source and tag, and have nothing to do with those of MPI. A scope is a set of ranks: all of them,
- * those of this node, or the first rank of each node. A collective call with a scope is made by the ranks of the scope.
+ * Messages match by source and tag, and are independent of the messages of MPI. A scope is a set of ranks: all of them,
+ * those of this node, or the first rank of each node. The ranks of a scope make a collective call with this scope.
  * Roots are ranks in the job. The operations of reductions are "+", "*", "min", "max", "absmin", "absmax", and for
  * integers "or" (also "bor", "|"), "band" ("&"), "&&" ("land") and "||" ("lor").
  */
@@ -48,7 +48,7 @@ void armci_grp_clus_brdcst(void *buf, int len, int grp_master, int grp_clus_npro
 void armci_exchange_address(void *ptr_ar[], int n);
 void armci_exchange_address_grp(void *ptr_arr[], int n, ARMCI_Group *group);
 
-/* Selection: the n bytes at x of the rank whose first value is least or greatest, for all ranks. Of several such ranks,
+/* Selection: all ranks get the n bytes at x of the rank whose first value is least or greatest. Of several such ranks,
  * the last one is selected. */
 void armci_msg_sel(void *x, int n, char *op, int type, int contribute);
 void armci_msg_sel_scope(int scope, void *x, int n, char *op, int type, int contribute);

@@ -1,12 +1,12 @@
 /* fompi.h: the interface of foMPI-NA on Tern: MPI-3 one-sided communication and notified access.
  *
- * Programs that were written for foMPI-NA compile with this header unchanged. Names, types and prototypes are those of
- * foMPI-NA; the values of constants are this library's. MPI serves for communicators, groups and datatypes; windows,
- * accesses and synchronization are Tern's.
+ * Programs that were written for foMPI-NA compile with this header unchanged. Names, types and prototypes are the same
+ * as in foMPI-NA; the values of constants are this library's. MPI provides communicators, groups and datatypes; Tern
+ * provides windows, accesses and synchronization.
  *
  * Every function returns MPI_SUCCESS or a class of errors of MPI. The library also prints a line that names the call
- * and the values, because programs seldom look at the result; see TERN_FOMPI_ERRORS in docs/fompi.md, which also tells
- * what each call is made of. One thread at a time uses a window and its requests.
+ * and the values, because programs seldom look at the result; see TERN_FOMPI_ERRORS in docs/fompi.md, which also
+ * describes how each call is implemented. One thread at a time uses a window and its requests.
  */
 #ifndef TERN_FOMPI_H
 #define TERN_FOMPI_H
@@ -30,7 +30,7 @@
 extern "C" {
 #endif
 
-/* A window. The library has more behind this struct. */
+/* The public part of a window. */
 typedef struct foMPI_Win_desc {
     void *excl_locks; /* not NULL while this process holds exclusive locks of the window */
 } foMPI_Win_desc_t;
@@ -45,7 +45,7 @@ typedef foMPI_Request_t          *foMPI_Request;
 #define foMPI_COMM_NULL NULL
 #define foMPI_UNDEFINED MPI_UNDEFINED
 
-/* What programs read of foMPI-NA's global state. */
+/* The part of foMPI-NA's global state that programs read. */
 typedef struct foMPI_global {
     int debug_pe; /* rank of this process in MPI_COMM_WORLD */
     int v_option; /* programs may set it; it has no effect */
@@ -53,7 +53,7 @@ typedef struct foMPI_global {
 extern foMPI_global_t foMPI_Global_info;
 #define glob_info foMPI_Global_info
 
-/* The operations of accumulates. They are not MPI's. */
+/* The operations of accumulates, which differ from the operations of MPI. */
 typedef int foMPI_Op;
 enum {
     foMPI_SUM,
@@ -84,7 +84,7 @@ enum {
 #define foMPI_WIN_SEPARATE 0
 #define foMPI_WIN_UNIFIED 1
 
-/* Assertions and lock types. Those of MPI may be used as well. */
+/* Assertions and lock types. The constants of MPI may be used as well. */
 #define foMPI_MODE_NOCHECK MPI_MODE_NOCHECK
 #define foMPI_MODE_NOSTORE MPI_MODE_NOSTORE
 #define foMPI_MODE_NOPUT MPI_MODE_NOPUT
@@ -93,7 +93,7 @@ enum {
 #define foMPI_LOCK_SHARED MPI_LOCK_SHARED
 #define foMPI_LOCK_EXCLUSIVE MPI_LOCK_EXCLUSIVE
 
-/* foMPI-NA's own errors are classes of MPI here. */
+/* The errors of foMPI-NA, which are classes of MPI here. */
 #define foMPI_ERROR_RMA_NO_SYNC MPI_ERR_RMA_SYNC
 #define foMPI_ERROR_RMA_DATATYPE_MISMATCH MPI_ERR_TYPE
 #define foMPI_ERROR_RMA_NO_LOCK_HOLDING MPI_ERR_RMA_SYNC

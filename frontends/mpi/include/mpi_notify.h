@@ -1,11 +1,11 @@
 /* mpi_notify.h: notified access for MPI programs.
  *
  * A notified access is a put, get or accumulate on a window that notifies its target: the target waits for a number of
- * accesses by source and tag, without a message and without a synchronization of the window. The interface is that of
- * R. Belli and T. Hoefler, "Notified Access: Extending Remote Memory Access Programming Models for Producer-Consumer
+ * accesses by source and tag, without a message and without a synchronization of the window. The interface follows R.
+ * Belli and T. Hoefler, "Notified Access: Extending Remote Memory Access Programming Models for Producer-Consumer
  * Synchronization" (IPDPS 2015), with the prefix MPIX_.
  *
- * The windows are windows of MPI: its own puts, gets, locks and flushes work beside the calls of this header, on the
+ * The windows are windows of MPI: the puts, gets, locks and flushes of MPI work beside the calls of this header, on the
  * same memory. Calls return MPI_SUCCESS or an error code. Errors call the error handler of the window first; the class
  * of a code is one of MPI, and MPI_Error_string returns a text that names the call and the values.
  *
@@ -38,7 +38,7 @@ int MPIX_Win_create_notify(void *base, MPI_Aint size, int disp_unit, MPI_Info in
  * the window. */
 int MPIX_Win_free(MPI_Win *win);
 
-/* Tell whether a window is one for notified accesses. */
+/* Set *flag to 1 if a window is a window for notified accesses, and to 0 otherwise. */
 int MPIX_Win_is_notify(MPI_Win win, int *flag);
 
 /* Put data, and notify the target with a tag from 0 to MPIX_NOTIFY_TAG_UB. The other arguments are those of MPI_Put.
@@ -52,8 +52,9 @@ int MPIX_Put_notify(const void *origin_addr, int origin_count, MPI_Datatype orig
 int MPIX_Get_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
                     MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int tag);
 
-/* The same, with a request that completes when the origin buffer may be modified (put) or contains the data (get). It
- * is an ordinary request of MPI, which MPI_Wait and MPIX_Wait complete and free. */
+/* Put or get data, notify the target, and return a request that completes when the origin buffer may be modified (put)
+ * or contains the data (get). The request is an ordinary request of MPI, which MPI_Wait and MPIX_Wait complete and
+ * free. */
 int MPIX_Rput_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
                      MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int tag,
                      MPI_Request *request);
@@ -74,8 +75,8 @@ int MPIX_Compare_and_swap_notify(const void *origin_addr, const void *compare_ad
 /* The greatest tag. */
 #define MPIX_NOTIFY_TAG_UB 0x7fffffff
 
-/* Complete the notified accesses of this process on a window: at the origin and at one target, at the origin only, or
- * the same at all targets. They may be called at any time, also outside of an epoch. */
+/* Complete the notified accesses of this process on a window: to one target (flush) or to all targets (flush_all), at
+ * the origin only if the name contains local. The calls may be made at any time, also outside of an epoch. */
 int MPIX_Win_flush(int rank, MPI_Win win);
 int MPIX_Win_flush_local(int rank, MPI_Win win);
 int MPIX_Win_flush_all(MPI_Win win);
@@ -111,8 +112,8 @@ int MPIX_Testsome(int incount, MPI_Request array_of_requests[], int *outcount, i
 int MPIX_Request_get_status(MPI_Request request, int *flag, MPI_Status *status);
 int MPIX_Request_free(MPI_Request *request);
 
-/* Cancel a notification request, as MPI_Cancel a receive: the request completes, and MPI_Test_cancelled tells whether
- * it was cancelled. The notifications that have matched are gone. */
+/* Cancel a notification request, as MPI_Cancel cancels a receive: the request completes, and MPI_Test_cancelled tells
+ * whether it was cancelled. The notifications that have matched are consumed. */
 int MPIX_Cancel(MPI_Request *request);
 
 #ifdef __cplusplus

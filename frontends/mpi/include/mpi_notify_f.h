@@ -1,6 +1,6 @@
 /* mpi_notify_f.h: the functions behind the Fortran module mpi_notify (mpi_notify.f90). C programs use mpi_notify.h.
  *
- * Handles are those of Fortran; counts and types are pairs, of the origin and of the target. */
+ * Handles are Fortran handles; counts and types are pairs, of the origin and of the target. */
 #ifndef MPI_NOTIFY_F_H
 #define MPI_NOTIFY_F_H
 

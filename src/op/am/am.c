@@ -60,10 +60,10 @@ static void *long_payload(const struct wire_long *at)
     return (void *)(uintptr_t)(part.addr + at->offset);
 }
 
-#define NO_TEAM UINT32_MAX /* instead of a handler: this rank has no such team any more */
+#define NO_TEAM UINT32_MAX /* result of enter_team(), in place of a handler: this rank does not have the team */
 
-/* Take the id of the team, which is the first argument. Returns NULL if there is none, or if this rank has no such
- * team. */
+/* Remove the id of the team, which is the first argument, from the arguments, and return the team. Returns NULL if
+ * there is no argument, or if this rank has no such team. */
 static struct tern_team *take_team(tern_am_event *event)
 {
     uint32_t id;
@@ -77,8 +77,8 @@ static struct tern_team *take_team(tern_am_event *event)
     return id >= TERN_TEAM_FIRST ? tern_core_team_numbered(id) : NULL;
 }
 
-/* Let the source of a message count in the team that its handler names. Returns the handler without the team, a number
- * that is no handler if the source is not in such a team, or NO_TEAM. */
+/* Give the event the team that the handler field identifies, and the rank of the source in this team. Returns the
+ * handler without the team, a number that is not a handler if the source is not in the team, or NO_TEAM. */
 static __attribute__((noinline)) unsigned enter_team(unsigned handler, tern_am_event *event)
 {
     unsigned          number = handler >> WIRE_TEAM_SHIFT;
@@ -96,8 +96,8 @@ static __attribute__((noinline)) unsigned enter_team(unsigned handler, tern_am_e
     return handler & (WIRE_TEAM(1) - 1);
 }
 
-/* A message names a team that this rank has freed: a reply that nobody waited for, or a message of a rank that has not
- * noticed yet that a member of the team died. */
+/* Report a message that names a team that this rank has freed: a reply that the program did not wait for, or a message
+ * of a rank that has not noticed yet that a member of the team died. */
 static __attribute__((cold)) void drop_message(const tern_am_event *event)
 {
     tern_base_log(TERN_LOG_WARN,
@@ -284,7 +284,7 @@ static inline unsigned char *write_head(const struct tern_link_msg *msg, unsigne
     return wire_in_head(place) ? msg->head + place * sizeof(uint32_t) : msg->data + wire_before(place);
 }
 
-/* The bytes of data that a payload at that location needs, including arguments. */
+/* Return the number of bytes of data that a payload at this location needs, including arguments. */
 static size_t data_bytes(unsigned place, size_t len)
 {
     return wire_in_head(place) ? 0 : wire_before(place) + len;
@@ -387,7 +387,7 @@ static inline __attribute__((always_inline)) tern_status send_reserved(struct te
     return TERN_OK;
 }
 
-/* Send a message of any kind. handler is that of the head, which may contain a team. */
+/* Send a message of any kind. handler is the handler field of the head, which may contain a team. */
 static inline __attribute__((always_inline)) tern_status send(struct tern_ctx *ctx, int peer, const tern_am *m,
                                                               unsigned handler, unsigned channel, const char *call)
 {
@@ -443,8 +443,9 @@ tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am
 
 /* ---- negotiated payload ---- */
 
-/* Whether the payload is in the queue, from where the target copies it, or is copied there at commit, because a commit
- * must not wait after an immediate prepare. Otherwise the payload is written directly to the target's memory. */
+/* Return whether the message carries the payload: the program writes the payload into the queue, or the commit copies
+ * it there because a commit must not wait after an immediate prepare. Otherwise the payload is written directly to the
+ * target's memory. */
 static bool is_queued(const tern_am_prepare_opts *opts, const struct tern_link_part *part)
 {
     if (!part || (!opts->buffer && !tern_link_loads(part)))
@@ -484,7 +485,7 @@ static __attribute__((noinline)) tern_status prepare_any(const tern_am_prepare_o
 
     reservation->region = opts->region;
     reservation->offset = opts->offset;
-    if (part) { /* the wire_long, and, if queued, behind it the payload until commit */
+    if (part) { /* the wire_long, which is followed by the payload if the message carries it */
         unsigned nargs = opts->nargs + (tern_op_am_named_team(reservation->ctx) != 0 ? 1u : 0u);
 
         reservation->place = (uint8_t)wire_place(nargs, queued ? TERN_LINK_HEAD : sizeof(struct wire_long));

@@ -23,7 +23,7 @@ static struct {
     pthread_mutex_t                lock; /* guards used and uses */
     bool                           used[TERN_AM_CLIENTS];
     uint16_t                       uses[TERN_AM_CLIENTS]; /* number of the last use of each slot, modulo USES */
-    /* NULL: no client that can receive messages. Read by the thread that delivers */
+    /* NULL: the slot has no client that can receive messages. Read by the thread that delivers */
     struct tern_am_client *_Atomic client[TERN_AM_CLIENTS];
 } table = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -101,8 +101,8 @@ static __attribute__((cold, noreturn)) void refuse(int from, const char *client,
     _Exit(1);
 }
 
-/* A message for a client that this rank does not have: the client was freed after its sender had died, or the message
- * is malformed. */
+/* Handle a message for a client that this rank does not have. Either the client was freed after the sender had died, or
+ * the message is malformed, which ends the job. */
 static __attribute__((cold)) void stray(int from, unsigned handler)
 {
     tern_core_job_check_deaths();
@@ -110,7 +110,8 @@ static __attribute__((cold)) void stray(int from, unsigned handler)
         refuse(from, "", handler, "which has no such client; a client is freed by all of its ranks together");
 }
 
-/* user is not NULL for the messages of clients with by_helper, which the helper thread may be delivering. */
+/* Receive a message of a client. user is not NULL for the messages of clients with by_helper, which the helper thread
+ * may deliver. */
 static void receive(const tern_am_event *event, void *user)
 {
     int                 from = event->token->from;
@@ -157,22 +158,22 @@ static int64_t poll_clients(struct tern_helper_poller *poller, bool again);
 
 static struct {
     struct tern_helper_poller poller;
-    _Atomic uint32_t          clients; /* whose handlers the helper thread may run */
+    _Atomic uint32_t          clients; /* clients whose handlers the helper thread may run */
     uint32_t                  seen;    /* number of deliveries at the end of the last poll; the helper thread's */
     int64_t                   last;    /* result of the last poll; the helper thread's */
 } helper = { .poller = { .poll = poll_clients } };
 
 /* Deliver the messages of clients whose handlers this thread may run. If the program has delivered messages since the
- * last poll, it probably goes on with it, and two threads that do the same work are slower than one. */
+ * last poll, it will probably deliver the next ones, too, and two threads that do the same work are slower than one. */
 static int64_t poll_clients(struct tern_helper_poller *poller, bool again)
 {
     uint32_t before = tern_core_message_delivered();
 
     (void)poller;
-    if (atomic_load_explicit(&helper.clients, memory_order_relaxed) == 0) /* a wake follows its change */
+    if (atomic_load_explicit(&helper.clients, memory_order_relaxed) == 0) /* a change wakes this thread */
         return TERN_HELPER_IDLE;
     if (again && helper.last == TERN_HELPER_NAP)
-        return TERN_HELPER_NAP; /* the announced nap is short, so that nothing has to end it */
+        return TERN_HELPER_NAP; /* the announced nap is short, so no wake has to end it */
     if (before != helper.seen) {
         helper.seen = before;
         return helper.last = TERN_HELPER_NAP;
@@ -181,7 +182,7 @@ static int64_t poll_clients(struct tern_helper_poller *poller, bool again)
     helper.seen = tern_core_message_delivered();
     if (helper.seen == before)
         return helper.last = TERN_HELPER_EVENT;
-    tern_boot_wake(tern_core_job_slot(tern_job.boot.rank)); /* the program may be waiting for what handlers do */
+    tern_boot_wake(tern_core_job_slot(tern_job.boot.rank)); /* the program may be waiting for the handlers */
     return helper.last = 0;
 }
 
@@ -203,7 +204,7 @@ static tern_status helper_join(void)
 
 /* ---- creating ---- */
 
-/* The contribution of each rank. Travels between processes. */
+/* The contribution of each rank, which is sent to the other ranks. */
 struct say {
     int32_t  status;
     uint32_t by_helper;
@@ -231,7 +232,7 @@ static struct tern_am_client *client_new(struct tern_team *team, const tern_am_c
     return client;
 }
 
-/* Return the first error that a member reports, and check that all passed the same options. */
+/* Return the first error that a member reports, and check that all members passed the same options. */
 static tern_status check_said(const struct say *said, int size)
 {
     for (int i = 0; i < size; i++)
@@ -269,7 +270,7 @@ static tern_status agree(struct tern_ctx *ctx, struct tern_am_client *client, te
     return TERN_OK;
 }
 
-/* Undo what client_begin() did, and free the client, to which no messages come. */
+/* Undo client_begin(), and free the client, which no more messages can reach. */
 static void client_end(struct tern_am_client *client, bool joined)
 {
     if (joined)
@@ -279,7 +280,7 @@ static void client_end(struct tern_am_client *client, bool joined)
     tern_base_retire(&freed, &client->node);
 }
 
-/* Give the client its name and, if it asks for that, the helper thread. */
+/* Give the client its name and, if its handlers may run in the helper thread, register it there. */
 static tern_status client_begin(struct tern_am_client *client, bool *joined)
 {
     tern_status st;
@@ -302,7 +303,8 @@ tern_status tern_op_am_client_create(struct tern_ctx *ctx, const tern_am_client_
 
     if ((st = agree(ctx, client, st)) == TERN_OK) {
         publish(client);
-        /* A member that leaves this all-gather may send at once: all have published the client by then. */
+        /* A member that leaves this all-gather may send messages at once, because all members have published the client
+         * by then. */
         st = tern_core_team_gather(ctx->team, NULL, 0, NULL, tern_core_ctx_deadline(ctx),
                                    TERN_COLLECTIVE_AM_CLIENT_CREATE);
     }
@@ -326,11 +328,12 @@ void tern_op_am_client_register(struct tern_am_client *client, unsigned id, tern
 
 /* ---- freeing ---- */
 
-/* The messages that this rank has sent arrive at their targets, or those of a channel from all members are handled. */
+/* A wait until the messages that this rank has sent have arrived at their targets, or until the messages of a channel
+ * from all members have been handled. */
 struct settling {
     const struct tern_team *team;
     unsigned                channel; /* TERN_CHANNELS: wait until this rank's messages have arrived */
-    int                     member;  /* the first member whose messages may not be handled */
+    int                     member;  /* the first member some of whose messages may not have been handled */
 };
 
 static tern_status settle_poll(void *arg)
@@ -367,8 +370,8 @@ static tern_status settle(const struct tern_team *team, unsigned channel, tern_d
     return tern_core_wait(&wait);
 }
 
-/* Wait until the messages of all living members on the channel are handled. This rank sends no more of them. The
- * members meet by departing from the client, because that works after deaths, too. */
+/* Wait until the messages of all living members on the channel have been handled. This rank must not send further
+ * messages on the channel. The members meet by departing from the client, because that works after deaths, too. */
 static tern_status drain(struct tern_am_client *client, unsigned channel, tern_deadline deadline)
 {
     int      leader = tern_core_team_world(client->team, 0);

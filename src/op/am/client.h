@@ -2,11 +2,11 @@
  *
  * A message of a client is an active message with the reserved handler WIRE_AM_CLIENT or WIRE_AM_HELPED. Its first
  * argument is the name of the client at the target, and the id of the handler in the client's table; the arguments of
- * the program follow. So the messages of the default client, which have no such argument, cost nothing more.
+ * the program follow. Messages of the default client have no such argument, and therefore do not become slower.
  *
- * Each rank names its clients by itself: a name is a place in the table of this rank, and the number of times that the
- * place was used. The members of the team exchange the names when they create the client, so that a message needs no
- * lookup at its target.
+ * Each rank chooses the names of its clients: a name consists of a slot in the table of this rank, and the number of
+ * the use of the slot. The members of the team exchange the names when they create the client, so that a message needs
+ * no lookup at its target.
  *
  * If the helper thread may run the handlers, the messages of the client have the handler WIRE_AM_HELPED and travel on
  * channels of their own, because the helper thread must not take messages whose handlers only the program may run.
@@ -18,7 +18,7 @@
 #include "core/context.h"
 #include "op/am/am.h"
 
-#define TERN_AM_CLIENTS 1024 /* clients that a process has at a time, at most */
+#define TERN_AM_CLIENTS 1024 /* maximum number of clients that a process has at a time */
 
 struct tern_am_client {
     struct tern_list        node;  /* on the list of freed clients */
@@ -32,21 +32,21 @@ struct tern_am_client {
     uint32_t                name_at[]; /* [ranks of the job] the name at each member; 0: not a member */
 };
 
-/* A message in the form in which it travels: with its client as the first argument. */
+/* A message of a client as it is sent: the name of the client is the first argument. */
 struct tern_op_client_am {
     tern_am  am;
     uint32_t args[WIRE_AM_ARGS];
 };
 
-/* Create a client. Collective, on a claimed team. checked is TERN_OK, or the error in this rank's arguments: it is sent
- * to all members, so that none waits for this rank in vain. */
+/* Create a client. Collective, on a claimed team. checked is TERN_OK, or the error in this rank's arguments, which is
+ * sent to all members, so that no member waits for this rank in vain. */
 tern_status tern_op_am_client_create(struct tern_ctx *ctx, const tern_am_client_opts *opts, tern_status checked,
                                      struct tern_am_client **out);
 
 /* Free a client after all of its messages were handled. Collective, on a claimed team. */
 tern_status tern_op_am_client_free(struct tern_am_client *client);
 
-/* Free all clients; the job has ended. */
+/* Free all clients, at the end of the job. */
 void tern_op_am_clients_close(void);
 
 void tern_op_am_client_register(struct tern_am_client *client, unsigned id, tern_am_handler handler, void *user);
@@ -56,7 +56,7 @@ static inline bool tern_op_am_client_knows(const struct tern_am_client *client, 
     return id < TERN_AM_HANDLERS && __atomic_load_n(&client->entry[id].function, __ATOMIC_RELAXED) != NULL;
 }
 
-/* The first argument of a message. */
+/* Return the first argument of a message to a rank of the job. */
 static inline uint32_t tern_op_am_client_word(const struct tern_am_client *client, int peer, unsigned handler)
 {
     return client->name_at[peer] << 8 | handler;
@@ -67,13 +67,15 @@ static inline unsigned tern_op_am_client_handler(const struct tern_am_client *cl
     return client->by_helper ? WIRE_AM_HELPED : WIRE_AM_CLIENT;
 }
 
-/* Write a message, whose handler and arguments are valid, in the form in which it travels. */
+/* Write a message as it is sent, with the name of the client. The handler and arguments of the message must be
+ * valid. */
 void tern_op_am_client_translate(const struct tern_am_client *client, int peer, const tern_am *message,
                                  struct tern_op_client_am *out);
 
-/* Try to send a message without payload at once. Returns TERN_AGAIN if that is not possible now. */
+/* Try to send a message without payload immediately. Returns TERN_AGAIN if this is not possible now. */
 tern_status tern_op_am_client_short(const struct tern_am_client *client, struct tern_ctx *ctx, int peer,
                                     unsigned handler, const uint32_t *args, unsigned nargs);
 
-/* The client of a request that is being handled, whose token has the state AM_CLIENT_OPEN or AM_CLIENT_REPLIED. */
+/* Return the client of a request that is being handled. The token must have the state TERN_AM_CLIENT_OPEN or
+ * TERN_AM_CLIENT_REPLIED. */
 struct tern_am_client *tern_op_am_client_of(const tern_am_token *token);

@@ -8,7 +8,7 @@
 #include "base/read_once.h"
 #include "base/status.h"
 
-/* Find the payload; NULL: it is not within the message. */
+/* Return the payload; NULL: the payload does not lie within the message. */
 static const unsigned char *find_payload(const struct tern_am_arrival *a, unsigned place, size_t len)
 {
     if (wire_in_head(place))
@@ -19,8 +19,8 @@ static const unsigned char *find_payload(const struct tern_am_arrival *a, unsign
     return tern_base_covers(a->len, wire_before(place), len) ? a->data + wire_before(place) : NULL;
 }
 
-/* The largest number of arguments: a message of a client has one more, which names the client, and so has a message on
- * a created team, which names the team. */
+/* Return the maximum number of arguments. A message that names its client or its team has one argument more for the
+ * name. */
 static unsigned most_args(unsigned handler)
 {
     return handler == WIRE_AM_CLIENT || handler == WIRE_AM_HELPED || handler >> WIRE_TEAM_SHIFT == WIRE_TEAM_NAMED
@@ -28,7 +28,8 @@ static unsigned most_args(unsigned handler)
                : TERN_AM_ARGS;
 }
 
-/* Make the arguments contiguous; those that do not fit into the head are in the data. */
+/* Make the arguments contiguous, because arguments that do not fit into the head are in the data. Returns false if the
+ * message is malformed. */
 static bool read_args(const struct tern_am_arrival *a, unsigned nargs, uint32_t *space, tern_am_event *event)
 {
     const unsigned char *args = a->head + sizeof(struct wire_am);

@@ -12,7 +12,7 @@ struct tern_am_arrival {
     const unsigned char *head;  /* TERN_LINK_HEAD bytes */
     uint64_t             first; /* the first 8 bytes of head, read once */
     const unsigned char *data;
-    size_t               len; /* of data */
+    size_t               len; /* length of data */
 };
 
 /* Fill in the kind, arguments and payload of the event. args is storage for arguments that are not contiguous in the

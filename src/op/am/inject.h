@@ -1,4 +1,4 @@
-/* inject.h: send requests and replies of one cache line to a rank of the same node without a call to the link.
+/* inject.h: sending requests and replies of one cache line to a rank of the same node without a call to the link.
  *
  * A link that keeps the messages of a pair of ranks in rings returns an injection handle for a rank (link/msg.h). The
  * handles are in a table of the job. The functions here succeed only in the usual case: the handle is known, the
@@ -12,14 +12,14 @@
 #include "link/inject.h"
 #include "op/wire.h"
 
-/* Look up the injection handle of a rank after a message was sent to it, for the messages that follow. */
+/* Look up the injection handle of a rank after a message was sent to the rank, for later messages. */
 void tern_op_am_find_inject(int peer) __attribute__((cold, noinline));
 
 /* Wake a rank that may sleep. Returns TERN_OK. */
 tern_status tern_op_am_ring(struct tern_slot *slot) __attribute__((cold, noinline));
 
-/* Lock the ring of a channel, which is the first or the second one, to a rank. Only one thread at a time sends replies,
- * so that they need no lock. Returns the handle, whose ring has a free cell, or NULL. */
+/* Lock the ring of a channel (TERN_CHANNEL_REQUEST or TERN_CHANNEL_REPLY) to a rank. Only one thread at a time sends
+ * replies, so the ring of replies needs no lock. Returns the handle, whose ring then has a free cell, or NULL. */
 static inline __attribute__((always_inline)) struct tern_inject_pair *tern_op_am_lock(int peer, unsigned channel)
 {
     /* acquire: the contents of the handle. Pairs with tern_op_am_find_inject(). */

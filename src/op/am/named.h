@@ -1,4 +1,4 @@
-/* named.h: active messages on teams that the program created: their first argument is the id of the team. */
+/* named.h: active messages that name their team: the id of the team is their first argument. */
 #pragma once
 
 #include "op/am/am.h"
@@ -16,7 +16,8 @@ static inline const uint32_t *name_team(struct named_args *named, uint32_t team,
     return named->args;
 }
 
-/* Return the message as it travels: if it must name its team, a copy with one argument more. */
+/* Return the message as it is sent: if the message must name its team, a copy with the id of the team as an additional
+ * argument. */
 static inline const tern_am *with_name(const struct tern_ctx *ctx, const tern_am *m, tern_am *copy,
                                        struct named_args *named)
 {

@@ -1,4 +1,4 @@
-/* acc.c: adding the elements of an accumulate, directly and at the target of an RPC. See acc.h. */
+/* acc.c: executing accumulates, directly and at the target of an RPC. See acc.h. */
 #include "op/atomic/acc.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "core/job.h"
 
 #define HOLD \
-    (4 * TERN_ACC_BLOCK) /* work, in bytes, for which a lock is held at a time if many pieces lie in one block */
+    (4 * TERN_ACC_BLOCK) /* the longest time for which a lock is held without interruption, as a number of bytes */
 #define PIECE 32         /* cost of a piece in addition to its bytes */
 
 /* ---- under the accumulate locks ---- */
@@ -39,7 +39,7 @@ static void acc_end(struct adding *a)
     a->held = NULL;
 }
 
-/* The lock of the block in which an element begins. Consecutive blocks have different locks. Blocks at the same
+/* Return the lock of the block in which an element begins. Consecutive blocks have different locks. Blocks at the same
  * offset of parts whose sizes are powers of two mostly have different locks, too. */
 static struct tern_robust_lock *lock_of(struct tern_segment *segment, uint64_t origin)
 {
@@ -48,8 +48,8 @@ static struct tern_robust_lock *lock_of(struct tern_segment *segment, uint64_t o
     return &segment->acc_lock[(block + block / TERN_ACC_LOCKS * 97u) % TERN_ACC_LOCKS];
 }
 
-/* Hold the lock of the block for this amount of work. Releases the lock of another block, or a lock held for too
- * long. */
+/* Hold the lock of the block for the addition of len bytes. If another block's lock is held, or this lock was held for
+ * too long, it is released first. */
 static void hold(struct adding *a, uint64_t origin, size_t len)
 {
     struct tern_segment     *segment = tern_job.boot.segment;
@@ -64,7 +64,7 @@ static void hold(struct adding *a, uint64_t origin, size_t len)
     a->left -= len + PIECE;
 }
 
-/* Number of bytes of the elements that begin in the same block as the first. */
+/* Return the number of bytes of the elements that begin in the same block as the first element. */
 static size_t in_block(const struct adding *a, uint64_t origin, size_t len)
 {
     size_t rest = TERN_ACC_BLOCK - origin % TERN_ACC_BLOCK;
@@ -141,7 +141,7 @@ static void add_lists(struct direct *d)
     }
 }
 
-/* Add a strided shape without a stride: each of its layouts was folded on its own. */
+/* Add a strided shape that has no struct tern_stride, because its two layouts were folded differently. */
 static void add_pieces(struct direct *d)
 {
     struct tern_shape_cursors cursors = { { 0, 0, 0 }, { 0, 0, 0 } };
@@ -199,7 +199,7 @@ const struct tern_multi_method tern_op_method_acc_visit = { .most = 1, .start = 
 
 /* ---- target ---- */
 
-/* Whether an address and a length are those of whole elements. */
+/* Return whether the memory consists of whole, aligned elements. */
 static bool is_whole(const struct adding *a, const unsigned char *place, uint64_t len)
 {
     return (uintptr_t)place % tern_acc_op_align(a->sum->type) == 0 && len % a->element == 0;
@@ -251,7 +251,7 @@ tern_status tern_op_acc_rpc(const struct tern_target_mem *target, const unsigned
     if (!decode(target, request, len, &sum, &r) || (sum.fetch && r.len > capacity) ||
         !tern_op_rpc_mem_present(target, &r))
         return TERN_ERR_LINK;
-    from = (unsigned char *)(uintptr_t)r.payload; /* only written if it is the response */
+    from = (unsigned char *)(uintptr_t)r.payload; /* written only if it is the response */
     if (sum.fetch) {
         memcpy(response, r.payload, r.len);
         from = response;

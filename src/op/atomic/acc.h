@@ -1,5 +1,5 @@
-/* acc.h: accumulates: combining the elements of a shape with the elements of a part, by a sum or another reduction.
- * "Add" stands for all reductions below and in the names.
+/* acc.h: accumulates, which combine the elements of a shape with the elements of a part, by a sum or another reduction.
+ * "Add" stands for all reductions in these comments and names.
  *
  * Each addition is atomic with respect to other accumulates, because the thread that adds holds a lock: one of the
  * accumulate locks of the target's node, chosen by the block of memory in which the element begins. Blocks are
@@ -21,7 +21,7 @@
 /* Add the whole shape, within the call, to a part that loads and stores reach. */
 void tern_op_acc_direct(const struct tern_shape *shape);
 
-/* The method for an instant path that chaos delays. */
+/* The method for an instant path that link chaos delays. */
 extern const struct tern_multi_method tern_op_method_acc_visit;
 
 /* The RPC handler at the target: WIRE_ACC. */

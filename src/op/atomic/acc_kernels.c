@@ -1,7 +1,7 @@
 /* acc_kernels.c: see acc_kernels.h. The compiler vectorizes these loops: the build enables that for this file, and
  * disables contraction of multiply and add, so that every build and machine gives the same result. Each loop exists
- * twice, for baseline and for wide vectors. Sums and products of signed integers wrap around like those of unsigned
- * integers. */
+ * twice: for the baseline instruction set and for wide vectors. Sums and products of signed integers wrap around like
+ * those of unsigned integers. */
 #include "op/atomic/acc_kernels.h"
 
 #include <string.h>
@@ -29,8 +29,8 @@ struct loops {
 #define SCALED_SUM TERN_REDUCTIONS
 #define ROWS (TERN_REDUCTIONS + 1)
 
-/* Returns 0, which the compiler cannot know. The compiler replaces a loop that only copies with memcpy, and memcpy does
- * not promise to store each number as a whole. */
+/* Return 0, without the compiler's knowledge that the value is 0. The compiler would replace a loop that only copies by
+ * a call of memcpy, which does not promise to store each number as a whole. */
 static inline uint64_t hidden_zero(void)
 {
     uint64_t zero = 0;

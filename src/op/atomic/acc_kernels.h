@@ -21,8 +21,8 @@ struct tern_acc_op {
 };
 _Static_assert(sizeof(struct tern_acc_op) == 8 + TERN_ACC_SCALE, "it travels: no padding");
 
-/* Size of an element. Its required alignment is tern_acc_op_align(): the size of one number, which is half of a
- * complex element. */
+/* tern_acc_op_bytes returns the size of an element, and tern_acc_op_align its required alignment: the size of one
+ * number, which is half of a complex element. */
 static inline size_t tern_acc_op_bytes(unsigned type)
 {
 #define BYTES(name, ctype, bytes, text) [name] = (bytes),
@@ -39,18 +39,18 @@ static inline size_t tern_acc_op_align(unsigned type)
     return type == TERN_COMPLEX_FLOAT || type == TERN_COMPLEX_DOUBLE ? bytes / 2 : bytes;
 }
 
-/* Whether both exist and the type has the reduction. */
+/* Return whether the reduction and the type exist, and the type has the reduction. */
 bool tern_op_acc_has(unsigned reduction, unsigned type);
 
-/* Fill in the operation. The type has the reduction, and only a sum has a factor. */
+/* Fill in the operation. The type must have the reduction, and only a sum may have a factor. */
 void tern_op_acc_op_make(struct tern_acc_op *op, const tern_acc_args *args, bool fetch);
 
-/* Whether an operation that another process has sent is one that tern_op_acc_op_make() makes. */
+/* Return whether an operation that another process has sent is valid. */
 bool tern_op_acc_op_valid(const struct tern_acc_op *op);
 
 /* Combine `bytes` bytes of elements. A fetching kernel writes the old values to `from`. The two ranges must not
  * overlap; `from` may have any alignment. */
 typedef void tern_acc_kernel(unsigned char *to, unsigned char *from, size_t bytes, const unsigned char *scale);
 
-/* The kernel for a valid operation. wide: for a machine for which tern_base_simd_wide() returns true. */
+/* Return the kernel for a valid operation. wide: the machine has wide vectors (tern_base_simd_wide()). */
 tern_acc_kernel *tern_op_acc_kernel(const struct tern_acc_op *op, bool wide);

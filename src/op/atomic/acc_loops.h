@@ -5,8 +5,7 @@
 /* ---- sum ---- */
 
 /* The sums of one number type: without scale, with scale, and with scale and fetch. Products are computed in the type
- * wide, in which those of unsigned integers wrap around. A fetching sum without scale is one
- * with the scale 1. */
+ * `wide`, in which products of unsigned integers wrap around. A fetching sum without scale has the scale 1. */
 #define NUMBERS(name, number, wide)                                                                                \
     ACC_FOR static void ACC(sum_##name)(unsigned char *restrict to, unsigned char *restrict from, size_t bytes,    \
                                         const unsigned char *scale)                                                \
@@ -179,7 +178,7 @@ PRODUCTS(double, double)
 
 /* ---- the table ---- */
 
-/* The loops of a reduction for all types that have it, by the numbers of which their elements consist. */
+/* The loops of a reduction for all types that have the reduction, by the numbers of which their elements consist. */
 #define BOTH(op, name)                             \
     {                                              \
         ACC(op##_##name), ACC(fetch_##op##_##name) \

@@ -1,5 +1,6 @@
-/* atomic.c: see atomic.h. An operation that is not executed within the call stores its operands in the operation
- * object: the operand has been read when the call returns, and the result is written when the response arrives. */
+/* atomic.c: see atomic.h. If an operation is not executed within the call, its operands are stored in the operation
+ * object. So the caller's operand has been read when the call returns. The result is written when the response
+ * arrives. */
 #include "op/atomic/atomic.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ static void give_result(void *result, uint64_t value, tern_type type)
         tern_op_exec_copy(result, &value, tern_op_exec_size(type)); /* little-endian: the lower bytes come first */
 }
 
-/* Whether the CPU can execute the operation on the part. */
+/* Return whether the CPU can execute the operation on the part. */
 static inline bool is_direct(const struct tern_op_atomic *a)
 {
     return !a->network && tern_link_loads(a->part) && a->part->path->instant;
@@ -33,7 +34,7 @@ static void execute(const struct tern_op_atomic *a)
 
 /* ---- starting ---- */
 
-/* Execute the operation of an object on memory that loads and stores reach. */
+/* Execute the operation that is stored in an operation object, on memory that loads and stores reach. */
 static void execute_stored(const struct tern_op *op, unsigned char *there)
 {
     const struct tern_op_operands *k = &op->operands;
@@ -41,7 +42,7 @@ static void execute_stored(const struct tern_op *op, unsigned char *there)
     give_result(op->data, tern_op_exec(there, (tern_type)k->type, k->op, k->operand, k->compare), (tern_type)k->type);
 }
 
-/* Visit callback of a path that delays direct access. */
+/* The function that a path with delayed direct access calls when the memory may be accessed. */
 static void visit(const struct tern_xfer *xfer, unsigned char *there)
 {
     execute_stored(xfer->local, there);
@@ -136,7 +137,7 @@ tern_status tern_op_atomic_step(struct tern_op *op, const struct tern_op_atomic 
     return kind_of(atomic)->start(op);
 }
 
-/* Start an operation that cannot be executed within the call. */
+/* Start an operation that needs an operation object. */
 static __attribute__((noinline)) tern_status start_any(struct tern_ctx *ctx, const struct tern_op_atomic *atomic,
                                                        const struct tern_link_part *home, const tern_opts *opts,
                                                        const char *call)
@@ -202,7 +203,7 @@ tern_status tern_op_atomic(struct tern_ctx *ctx, const struct tern_op_atomic *at
 
 /* ---- target ---- */
 
-/* Whether a request is valid. The sender is not trusted, so w is a private copy. */
+/* Return whether a request is valid. The sender is not trusted, so w is a private copy. */
 static bool is_sound(const struct wire_atomic *w, const struct tern_target_mem *target)
 {
     size_t size;

@@ -15,21 +15,22 @@
 
 /* A checked operation: the type supports it, and the offset is aligned and lies in the part. */
 struct tern_op_atomic {
-    const struct tern_link_part *part; /* network: the part as the network link reaches it */
+    const struct tern_link_part *part; /* network is true: the part as the network link reaches it */
     uint64_t                     offset;
     tern_type                    type;
     uint32_t                     op;
     uint64_t                     operand, compare; /* bit patterns; 4-byte values in the lower half */
-    void                        *result;           /* where the old value goes; NULL: not wanted */
+    void                        *result;           /* address for the old value; NULL: not wanted */
     bool                         network;
 };
 
-/* Start the operation, or run it (TERN_OP_BLOCKING), as opts says. A notification is sent to the rank of home, which is
- * the part as the region describes it. call names the public call. */
+/* Start the operation, or run it (TERN_OP_BLOCKING), as opts says. home is the part as the region describes it; a
+ * notification is sent to its rank. call names the public call. */
 tern_status tern_op_atomic(struct tern_ctx *ctx, const struct tern_op_atomic *atomic, const struct tern_link_part *home,
                            const tern_opts *opts, const char *call);
 
-/* Start the operation, without a result, as the second step of op. Returns the values of a kind's start. */
+/* Start the operation as the second step of op, with the old value stored only if atomic->result is not NULL. Returns
+ * the values of a kind's start. */
 tern_status tern_op_atomic_step(struct tern_op *op, const struct tern_op_atomic *atomic);
 
 /* The RPC handler at the target: WIRE_ATOMIC. */

@@ -1,7 +1,7 @@
 /* exec.c: one atomic operation on memory of this process, with the CPU's atomic instructions.
  *
- * Operations for which the CPU has an instruction use that instruction. All others compute the new value from the
- * old one and store it with compare-and-swap (compute, change_8 to change_64). So all operations are atomic with
+ * Operations for which the CPU has an instruction use that instruction. All others compute the new value from the old
+ * one (compute) and store it with compare-and-swap (change_8 to change_64). All operations are therefore atomic with
  * respect to each other, and to any atomic instruction that the application uses on the same value.
  */
 #include "op/atomic/exec.h"
@@ -11,7 +11,7 @@
 /* A value as bits and as a number. */
 union number {
     uint64_t bits;
-    uint32_t low; /* of a 4-byte type: the bits */
+    uint32_t low; /* the bits of a value of a 4-byte type */
     float    f;
     double   d;
 };
@@ -37,7 +37,7 @@ static uint64_t float_bits(float value)
     return (union number){ .f = value }.low;
 }
 
-/* Whether a is less than b. Comparisons with a NaN are false. */
+/* Return whether a is less than b. Comparisons with a NaN are false. */
 static bool is_less(tern_type type, uint64_t a, uint64_t b)
 {
     switch (type) {
@@ -65,13 +65,13 @@ ARITHMETIC(sum, +)
 ARITHMETIC(difference, -)
 ARITHMETIC(product, *)
 
-/* The number 1, as a value of the type. */
+/* Return the number 1 as a value of the type. */
 static uint64_t one(tern_type type)
 {
     return type == TERN_FLOAT ? float_bits(1) : type == TERN_DOUBLE ? double_bits(1) : 1;
 }
 
-/* The new value. For types of less than 8 bytes the upper bytes are undefined. */
+/* Return the new value. For types of less than 8 bytes, the upper bytes are undefined. */
 static uint64_t compute(tern_type type, uint32_t op, uint64_t old, uint64_t operand)
 {
     switch (op) {
@@ -103,7 +103,8 @@ static uint64_t compute(tern_type type, uint32_t op, uint64_t old, uint64_t oper
  * calls of tern/atomic.h: a rank that sees the result of an operation also sees everything that the initiator did
  * before it. */
 
-/* The operations on values of one size; real is the floating-point type of that size. TERN_TYPES: there is none. */
+/* The operations on values of one size; real is the floating-point type of that size, or TERN_TYPES if there is
+ * none. */
 #define OPERATIONS(size, real)                                                                                    \
     static uint64_t change_##size(tern_atomic_word##size *at, tern_type type, uint32_t op, uint64_t operand)      \
     {                                                                                                             \

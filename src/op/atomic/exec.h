@@ -9,7 +9,7 @@
 
 _Static_assert(TERN_ATOMIC_TYPES == (unsigned)TERN_TYPES, "tables by type have an entry for every type");
 
-/* Size of a value in bytes. The type must have atomic operations. */
+/* Return the size of a value in bytes. The type must have atomic operations. */
 static inline size_t tern_op_exec_size(tern_type type)
 {
 #define TERN_OP_EXEC_BYTES(name, ctype, bytes, text) [name] = (bytes),
@@ -30,7 +30,7 @@ static inline void tern_op_exec_copy(void *to, const void *from, size_t size)
     }
 }
 
-/* The mask of operations that a type supports; 0 if there are none. */
+/* Return the mask of operations that a type supports; 0 if there are none. */
 static inline uint32_t tern_op_exec_ops(uint32_t type)
 {
     if (type >= TERN_TYPES || type == TERN_COMPLEX_FLOAT || type == TERN_COMPLEX_DOUBLE)
@@ -38,7 +38,7 @@ static inline uint32_t tern_op_exec_ops(uint32_t type)
     return type == TERN_FLOAT || type == TERN_DOUBLE ? TERN_ATOMIC_ARITHMETIC : TERN_ATOMIC_ALL;
 }
 
-/* Whether `op` is exactly one operation, and the type supports it. */
+/* Return whether `op` is exactly one operation, and the type supports it. */
 static inline bool tern_op_exec_supports(uint32_t type, uint32_t op)
 {
     return op != 0 && (op & (op - 1)) == 0 && (op & ~tern_op_exec_ops(type)) == 0;

@@ -1,8 +1,8 @@
 /* mutex.c: locking and unlocking, and the steps of which they consist. See mutex.h.
  *
- * The steps of a lock are the same everywhere. They are executed here if loads and stores reach the memory of the
- * mutex, and by its owner otherwise, as an RPC. A step waits for nobody but the owner's rank, which responds whatever
- * its application is doing.
+ * The steps of a lock are the same everywhere. The initiator executes a step itself if loads and stores reach the
+ * memory of the mutex; otherwise the owner executes it, as an RPC. A step only waits for the owner's response, which
+ * does not depend on the owner's application.
  */
 #include "op/atomic/mutex.h"
 
@@ -21,8 +21,8 @@
 #include "core/wire.h"
 #include "op/start.h"
 
-#define ASK_SOONEST 200000  /* ns between two polls over the network: at first, ... */
-#define ASK_LATEST 10000000 /* ... and after many polls */
+#define ASK_SOONEST 200000  /* ns between two polls over the network at the beginning of a wait, ... */
+#define ASK_LATEST 10000000 /* ... and at most */
 #define MOST_LOG 18         /* TERN_MAX_RANKS is 2^16 */
 
 unsigned tern_op_mutex_log(int ranks)
@@ -32,8 +32,8 @@ unsigned tern_op_mutex_log(int ranks)
 
 /* ---- steps ---- */
 
-/* Where wake() stores a rank on another node (+ 1) that the initiator of the RPC has to wake. NULL: this thread
- * wakes the rank itself. */
+/* The variable into which wake() stores the rank (+ 1) that the initiator of the RPC has to wake, if the rank is on
+ * another node. NULL: this thread wakes the rank itself. */
 static _Thread_local uint32_t *to_wake;
 
 static bool is_lost(unsigned rank)
@@ -41,8 +41,8 @@ static bool is_lost(unsigned rank)
     return rank >= (unsigned)tern_job.boot.ranks || tern_core_job_lost((int)rank);
 }
 
-/* Send an empty message; its arrival makes the rank poll. If there is no space for the message, the rank is not
- * asleep for long, because it has other messages to read. */
+/* Wake a rank with an empty message, whose arrival makes the rank poll. If there is no space for the message, the rank
+ * has other messages to read, and wakes for these. */
 static void wake_remote(int rank)
 {
     const struct core_wire word = { .whose = CORE_WIRE_OWN, .way = CORE_DIRECTION_WAKE, .mark = CORE_WIRE_MARK };
@@ -95,8 +95,8 @@ void tern_op_mutex_step(struct tern_qlock *lock, unsigned log, enum tern_mutex_s
 
 /* ---- at the owner ---- */
 
-/* Whether a request is valid. The sender is not trusted, so w is a private copy. Whatever the request says, it can
- * only damage the mutex. */
+/* Return whether a request is valid. The sender is not trusted, so w is a private copy. A valid request can damage only
+ * the part of the region. */
 static bool is_sound(const struct wire_mutex *w, const struct tern_target_mem *mem)
 {
     return w->step < TERN_MUTEX_STEPS && w->log <= MOST_LOG && w->zero == 0 && w->name != 0 &&
@@ -155,8 +155,8 @@ static tern_status ask_start(struct tern_op *op)
 
 static const struct tern_op_kind ask_kind = { .start = ask_start };
 
-/* Send the request and wait for the response. There is no time limit, because the owner would execute a step that
- * was given up, and nobody would know. Returns TERN_ERR_PEER if the owner is gone. */
+/* Send the request and wait for the response. There is no time limit: the owner may execute a step that the initiator
+ * has given up, and the initiator would not know its result. Returns TERN_ERR_PEER if the owner is gone. */
 static tern_status ask(const struct tern_op_mutex *m, struct asking *a)
 {
     struct tern_op *op = tern_op_new(m->ctx, sizeof(*op), &ask_kind, &tern_op_blocking, m->what);
@@ -197,7 +197,7 @@ static tern_status step_rpc(const struct tern_op_mutex *m, enum tern_mutex_step 
     return TERN_OK;
 }
 
-/* ---- the state of a call of lock ---- */
+/* ---- the state of a lock call ---- */
 
 struct locking {
     const struct tern_op_mutex *mutex;
@@ -280,15 +280,14 @@ static tern_status pause_poll(void *arg)
     return tern_core_message_delivered() != seen ? TERN_OK : TERN_PENDING;
 }
 
-/* Whether the caller has to poll periodically: nobody reliably wakes a context of a rank on another node, nor a
- * context that found no place in the queue. */
+/* Return whether the caller has to poll periodically: no other rank reliably wakes a waiting context of a rank on
+ * another node, or a context that found no place in the queue. */
 static bool must_ask(const struct locking *l)
 {
     return !tern_link_loads(l->mutex->part) || l->now.state == TERN_QLOCK_FULL;
 }
 
-/* Poll periodically until the mutex is acquired or refused, polling is not necessary any more, or the deadline
- * expires. */
+/* Poll periodically until the mutex is acquired or refused, polling is no longer necessary, or the deadline expires. */
 static tern_status wait_asking(struct locking *l, tern_deadline deadline)
 {
     int64_t     start = tern_base_now(), now = start, pause = ASK_SOONEST;

@@ -1,10 +1,9 @@
 /* mutex.h: mutexes: queue locks (base/queue_lock.h) in a region of their own.
  *
  * A rank whose loads and stores reach the memory of a mutex operates on it directly. Other ranks send RPCs to the
- * mutex's owner, which executes the same steps for them, concurrently with the application. The next holder is
- * woken: by its bell if it is on the mutex's node, otherwise by an empty message from the rank that released the
- * mutex. In case this message is lost because its sender dies, ranks that wait over the network also poll
- * periodically.
+ * mutex's owner, which executes the steps for them, concurrently with the application. A release wakes the next holder:
+ * by its bell if it is on the mutex's node, otherwise by an empty message from the rank that released the mutex. Ranks
+ * that wait over the network also poll periodically, because this message is lost if its sender dies.
  */
 #pragma once
 
@@ -23,8 +22,8 @@ struct tern_mutexes {
     uint64_t                 count[]; /* [ranks of the job] number of mutexes of each rank; 0: none, or no member */
 };
 
-/* log2 of the number of queue places of a mutex for a team of this many ranks: two places for each rank, so that
- * threads find one too. */
+/* Return log2 of the number of queue places of a mutex for a team of this many ranks: at least two places for each
+ * rank, so that further threads of a rank find a place, too. */
 unsigned tern_op_mutex_log(int ranks);
 
 /* One existing mutex of a rank. */
@@ -37,14 +36,15 @@ struct tern_op_mutex {
     const char                  *what; /* name of the public call */
 };
 
-/* Lock: returns TERN_OK; TERN_AGAIN if the deadline is TERN_NOW and another context holds the mutex;
+/* tern_op_mutex_lock acquires the mutex. It returns TERN_OK; TERN_PENDING if the deadline is TERN_NOW and another
+ * context holds the mutex;
  * TERN_ERR_TIMEOUT; TERN_ERR_PEER if the holder has died or the owner is gone; TERN_ERR_STATE if this context
- * already holds the mutex. Unlock: first completes the outstanding operations of the context, within its time limit;
- * returns TERN_ERR_STATE if this context does not hold the mutex. */
+ * already holds the mutex. tern_op_mutex_unlock first completes the outstanding operations of the context, within its
+ * time limit, and then releases the mutex. It returns TERN_ERR_STATE if this context does not hold the mutex. */
 tern_status tern_op_mutex_lock(const struct tern_op_mutex *mutex, tern_deadline deadline);
 tern_status tern_op_mutex_unlock(const struct tern_op_mutex *mutex);
 
-/* The index of the first mutex of this rank that a living rank holds; UINT64_MAX if there is none. */
+/* Return the index of the first mutex of this rank that a living rank holds; UINT64_MAX if there is none. */
 uint64_t tern_op_mutex_held(const struct tern_mutexes *mutexes);
 
 /* The steps of locking and unlocking. */

@@ -47,8 +47,8 @@ static bool expect(struct tern_notify_request *notify_request, unsigned polls)
     return false;
 }
 
-/* If the bias is held, no other thread has ever taken the lock, so this thread may use the guarded state as long as it
- * likes. */
+/* If the bias is held, no other thread has ever taken the lock, so this thread may use the guarded state for any length
+ * of time. */
 bool tern_op_expected_wait(struct tern_notify_request *notify_request, unsigned polls)
 {
     bool taken = false;

@@ -25,7 +25,7 @@ static bool             leaving; /* the program accepts no more notifications */
 
 /* ---- incoming notifications ---- */
 
-/* Recently used regions of this rank. Accessed only by the delivering thread. */
+/* Recently used regions of this rank. Only the thread that delivers messages accesses them. */
 static struct tern_notify_part local_parts[LOCAL_PARTS];
 
 static __attribute__((noinline)) bool local_part_find(struct tern_notify_part *local_part, uint64_t scope,
@@ -143,7 +143,7 @@ enum tern_link_delivered tern_op_notify_receive(int from, const unsigned char *h
     return took;
 }
 
-/* Whether the request is in the table of requests. The caller holds the lock. */
+/* Return whether the request is in the table of requests. The caller holds the lock. */
 static bool is_posted(const struct tern_notify_request *notify_request)
 {
     unsigned state = atomic_load_explicit(&notify_request->state, memory_order_relaxed);
@@ -184,8 +184,7 @@ void tern_op_notify_open(void)
 {
     tern_op_match_open(&tern_op_notify_match);
     leaving = false;
-    memset(local_parts, 0xff,
-           sizeof(local_parts)); /* matches no lookup: no name, not even 0, is known before there is a region */
+    memset(local_parts, 0xff, sizeof(local_parts)); /* matches no lookup, not even of the scope 0 */
 }
 
 void tern_op_notify_leave(void)
@@ -217,9 +216,9 @@ void tern_op_notify_forget(uint64_t scope)
 /* ---- requests ---- */
 
 static struct tern_retired freed = TERN_RETIRED_INIT(freed); /* requests */
-static struct tern_roster  allocated;                        /* the memory of all requests, freed ones included */
+static struct tern_roster  allocated;                        /* the memory of all requests, including freed ones */
 
-/* Mark a request as freed. Waits take it for one that is complete, and then report the error. */
+/* Mark a request as freed. A wait takes a freed request for a complete one, and then reports the error. */
 static void invalidate(struct tern_notify_request *notify_request)
 {
     static struct tern_team nobody;
@@ -296,7 +295,7 @@ void tern_op_notify_request_free(struct tern_notify_request *notify_request)
     retire(notify_request);
 }
 
-/* Return a request of the context; NULL: it has none. */
+/* Return a request of the context; NULL: the context has none. */
 static struct tern_notify_request *notify_request_of(const struct tern_ctx *ctx)
 {
     bool                        alone = tern_base_biased_lock(&tern_op_notify_lock);
@@ -354,7 +353,7 @@ bool tern_op_notify_request_start(struct tern_notify_request *notify_request)
     bool     alone;
     uint32_t taken;
 
-    /* One comparison: neither IDLE nor DONE, that is STARTED, HOPELESS or FREED. */
+    /* One comparison tests for all states but IDLE and DONE: STARTED, HOPELESS and FREED. */
     if (TERN_UNLIKELY((atomic_load_explicit(&notify_request->state, memory_order_relaxed) &
                        ~(unsigned)TERN_NOTIFY_REQUEST_DONE) != 0))
         return false;

@@ -1,9 +1,9 @@
 /* notify.h: incoming notifications, the requests that wait for them, and outgoing notifications.
  *
  * A notification says that an access of its source to a region has completed. It is matched with the oldest started
- * request of the target that accepts it, or is stored as unexpected until one does (match.h). The thread that polls for
- * messages delivers it, whichever thread that is. A biased lock, which costs nothing while there is one thread, guards
- * the requests and the unexpected notifications.
+ * request of the target that accepts it, or is stored as unexpected until one does (match.h). Any thread that polls for
+ * messages may deliver it. A biased lock, which costs nothing while there is one thread, guards the requests and the
+ * unexpected notifications.
  *
  * The number of unexpected notifications is bounded (TERN_NOTIFY_KEEP). A target at the limit accepts only
  * notifications that match a started request. The others stay in the queues of the links, and their senders see
@@ -25,12 +25,12 @@
 #include "op/match.h"
 #include "op/wire.h"
 
-/* States of a request, as core/wait_set.h numbers them. */
+/* The states of a request, with the values of core/wait_set.h. */
 enum tern_notify_request_state {
     TERN_NOTIFY_REQUEST_IDLE = TERN_WAITABLE_IDLE,
     TERN_NOTIFY_REQUEST_STARTED = TERN_WAITABLE_PENDING,
     TERN_NOTIFY_REQUEST_DONE = TERN_WAITABLE_DONE,
-    TERN_NOTIFY_REQUEST_HOPELESS = TERN_WAITABLE_HOPELESS, /* started, but every rank that could notify is dead */
+    TERN_NOTIFY_REQUEST_HOPELESS = TERN_WAITABLE_HOPELESS, /* started, but every rank that could send a match is dead */
     TERN_NOTIFY_REQUEST_FREED = TERN_WAITABLE_FREED
 };
 
@@ -40,7 +40,7 @@ struct tern_notify_request {
     uint32_t                left;                   /* number of matches still missing */
     _Atomic uint16_t        state;    /* enum tern_notify_request_state. The delivering thread sets DONE */
     bool                    recorded; /* record is valid */
-    uint32_t                tag;      /* of the last match, like source and bytes */
+    uint32_t                tag;      /* tag, source and bytes describe the last match */
     int32_t                 source;   /* rank in the job; -1: none yet */
     uint64_t                bytes;
     struct tern_ctx        *ctx;
@@ -82,8 +82,8 @@ void                     tern_op_notify_write_head(unsigned char *head, uint64_t
 /* Drop the unexpected notifications of a region that has been freed on all ranks. */
 void tern_op_notify_forget(uint64_t scope);
 
-/* Notification requests. name.class says what a request matches. The thread of the request's context must make all
- * calls on that request. */
+/* Notification requests. name.class says which fields of the name a request compares. The thread of the request's
+ * context must make all calls on that request. */
 tern_status tern_op_notify_request_new(struct tern_ctx *ctx, const struct tern_region *region,
                                        struct tern_match_name name, uint32_t count, struct tern_notify_request **out);
 void        tern_op_notify_request_free(struct tern_notify_request *notify_request);
@@ -96,7 +96,7 @@ static inline unsigned tern_op_notify_request_state(const struct tern_notify_req
     return atomic_load_explicit(&notify_request->state, memory_order_acquire);
 }
 
-/* Make a completed request idle, after the program has learned of its completion. */
+/* Make a completed request idle after its completion was reported to the program. */
 static inline void tern_op_notify_request_seen(struct tern_notify_request *notify_request)
 {
     atomic_store_explicit(&notify_request->state, TERN_NOTIFY_REQUEST_IDLE,

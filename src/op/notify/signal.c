@@ -12,8 +12,8 @@
 #include "op/start.h"
 #include "op/wire.h"
 
-/* Maximum size of an RPC request, including its put, that a network sends along with the message. A longer put is sent
- * by itself, without this copy. */
+/* Maximum size of an RPC request that contains a put and its signal. The data of the put is copied into the request. A
+ * longer put is a transfer of its own, without this copy. */
 #define TOGETHER 8192u
 
 void tern_op_signal_wake(int rank)
@@ -66,8 +66,8 @@ void tern_op_signal_now(const struct tern_op_atomic *word)
 
 /* ---- starting ---- */
 
-/* Whether the put and the signal fit into one RPC. No RPC buffer is smaller than the minimum size of a chunk of the
- * bounce buffer. */
+/* Return whether the put and the signal fit into one RPC. An RPC buffer is a chunk of the bounce buffer, or, over a
+ * network, has more than TOGETHER bytes (TERN_NET_RPC_BUFFER). */
 static bool is_one(const struct tern_xfer *xfer, const struct tern_op_atomic *word)
 {
     const struct tern_link_part *part = word->part;

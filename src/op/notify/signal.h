@@ -1,7 +1,8 @@
 /* signal.h: a put followed by an atomic operation on a word of the target (the signal), as one operation.
  *
- * If loads and stores reach both locations, the operation is a copy, a store, and a ring of the target's bell. If they
- * do not, but the RPC server of the target can reach both, a short put and its signal are one RPC. Otherwise the
+ * If loads and stores reach both locations, the operation is a copy, a store, and a ring of the target's bell. If loads
+ * and stores do not reach them, but the RPC server of the target reaches both, a short put and its signal are one RPC.
+ * Otherwise the path of the put may deliver the signal behind the data (struct tern_link_after). If it cannot, the
  * operation has two steps: the transfer, and after its completion the atomic operation (op/atomic/atomic.h).
  */
 #pragma once

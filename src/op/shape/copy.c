@@ -25,7 +25,7 @@ static uint64_t magnitude(int64_t stride)
     return stride < 0 ? -(uint64_t)stride : (uint64_t)stride;
 }
 
-/* Whether prefetching pays off: each element of one side lies in a cache line of its own. */
+/* Return whether prefetching pays off: each element of one side lies in a cache line of its own. */
 INLINE bool is_sparse(const struct tern_copy_dim *dim)
 {
     return dim->count > 2 * AHEAD && (magnitude(dim->to) > LINE || magnitude(dim->from) > LINE);
@@ -99,7 +99,7 @@ LOOPS(any, run)
 
 #define INNER 3 /* dimensions that the loops iterate */
 
-/* Indexed by the number of dimensions - 1. */
+/* The loops for one length, indexed by the number of dimensions - 1. */
 #define THREE(name)                          \
     {                                        \
         row_##name, plane_##name, box_##name \

@@ -1,9 +1,8 @@
 /* copy.h: copying the points of a box between two strided layouts, both accessible by loads and stores.
  *
- * The loop is chosen by the length of the runs, the number of dimensions, and whether both layouts have their
- * shortest stride in the same dimension (rows) or not (a transpose). If the source and destination overlap, or if
- * the destination overlaps itself, the content of the overlapping bytes is undefined; all other bytes are well
- * defined.
+ * The loop is chosen by the length of the runs, the number of dimensions, and whether both layouts have their shortest
+ * stride in the same dimension (rows) or not (a transpose). If the source and destination overlap, or if the
+ * destination overlaps itself, the content of the overlapping bytes is undefined; all other bytes are defined.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* direct.c: transfers where loads and stores reach both sides: one pass of the copy loops. */
+/* direct.c: transfers whose two sides loads and stores reach: one pass of the copy loops. */
 #include "op/shape/copy.h"
 #include "op/shape/move.h"
 #include "op/shape/shape.h"
@@ -27,7 +27,7 @@ static void copy_strided(const struct tern_shape *shape)
         tern_op_copy(remote, local, s->run, s->dims, dim, s->total > COLD);
 }
 
-/* The address from which the offsets in the remote list count. */
+/* Return the address to which the offsets in the remote list are relative. */
 static inline uintptr_t remote_base(const struct tern_shape *shape)
 {
     return (uintptr_t)shape->part->base + shape->remote.first;

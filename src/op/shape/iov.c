@@ -1,10 +1,10 @@
 /* iov.c: transfers over an instant path that accepts lists of extents, at a cost for each extent: the kernel (CMA).
  *
- * A long piece is transferred alone. Short pieces are collected and transferred together. A get has another method
- * for pieces that lie close together (data sieving): reading all of the memory around them costs less than listing
- * each piece, as long as that is no more than about WORTH bytes for each piece. The memory around the pieces may be
- * unreadable; then the pieces are listed after all. A put cannot use this method, because it must not write the
- * bytes between its pieces.
+ * A long piece is transferred alone. Short pieces are collected and transferred together. A get of pieces that lie
+ * close together uses data sieving: it reads all of the memory around the pieces, which costs less than a list of the
+ * pieces as long as it reads no more than about WORTH bytes for each piece. If the memory around the pieces cannot be
+ * read, the get lists the pieces after all. A put cannot use this method, because it must not write the bytes between
+ * its pieces.
  */
 #include <tern/rma.h>
 
@@ -18,7 +18,7 @@
 /* Iterates over the pieces of a shape. */
 struct walk {
     const struct tern_shape  *shape;
-    struct tern_shape_cursors marks;                   /* of lists */
+    struct tern_shape_cursors marks;                   /* for lists */
     uint64_t                  left;                    /* bytes left */
     uint64_t                  local, remote;           /* strided: address and offset of the next point */
     uint64_t                  index[TERN_STRIDE_DIMS]; /* strided: the next point */
@@ -74,7 +74,7 @@ struct heap {
     uint64_t             low, high; /* range of the part that contains the pieces */
 };
 
-/* Whether it pays off to read all of the memory around the pieces and one more piece. */
+/* Return whether it pays off to read all of the memory around the pieces and one more piece. */
 static bool is_close(const struct heap *h, const struct tern_link_iov *more)
 {
     uint64_t low = h->low < more->offset ? h->low : more->offset;

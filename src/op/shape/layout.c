@@ -2,8 +2,8 @@
  *
  * A range of a strided stream is a sequence of boxes: the rest of the run in which the range begins; then, going
  * outward through the dimensions, the steps that complete each dimension; as many whole steps of the outermost
- * dimension as there are; and, going inward again, the remaining steps. Each box is one call of the copy loops, with
- * the buffer as a dense side.
+ * dimension as there are; and, going inward again, the remaining steps. Each box is one call of the copy loops. The
+ * buffer is contiguous.
  */
 #include "op/shape/layout.h"
 
@@ -82,8 +82,8 @@ static uint64_t strided_run(const struct tern_layout *side, uint64_t at, uint64_
     return side->run - within;
 }
 
-/* Find the entry at the cursor, and move the cursor past entries that are consumed or empty. Each entry is read
- * once, because others may be able to write the list. Returns false at the end of the list. */
+/* Find the entry at the cursor, and move the cursor past entries that are consumed or empty. Each entry is read once,
+ * because other processes may be able to write the list. Returns false at the end of the list. */
 static bool settle(const struct tern_layout *side, struct tern_cursor *cursor, struct tern_layout_extent *e)
 {
     for (; cursor->index < side->count; cursor->index++) {

@@ -52,7 +52,7 @@ struct tern_layout_memory {
     uint64_t       size; /* a list entry beyond this size is rejected when it is reached */
 };
 
-/* Size in bytes of the list that describes a layout; 0 for a strided one. */
+/* Return the size in bytes of the list that describes a layout; 0 for a strided layout. */
 static inline size_t tern_op_layout_list_bytes(const struct tern_layout *side)
 {
     switch (side->kind) {
@@ -62,17 +62,17 @@ static inline size_t tern_op_layout_list_bytes(const struct tern_layout *side)
     }
 }
 
-/* Make the local or (remote) the remote layout of an optimized stride. Dimensions are folded once more where this side
- * alone permits it. `first` is the offset of the first point of the input. `dim` is storage for as many dimensions as
- * the stride has. */
+/* Make the local or (remote) the remote layout of an optimized stride. Dimensions that could not be folded because of
+ * the other side are folded here. `first` is the offset of the first point of the input. `dim` is storage for as many
+ * dimensions as the stride has. */
 void tern_op_layout_make(struct tern_layout *side, const struct tern_stride *stride, bool remote, uint64_t first,
                          struct tern_layout_dim *dim);
 
-/* Whether a strided layout from an untrusted source is valid: its bytes add up to total, and all of them lie within
- * size. */
+/* Return whether a strided layout from an untrusted source is valid: its bytes add up to total, and all of them lie
+ * within size. */
 bool tern_op_layout_valid(const struct tern_layout *side, uint64_t size);
 
-/* The length of the run at the cursor, with the offset of the run in *where. Returns 0 at the end of a list. The
+/* Return the length of the rest of the run at the cursor, and its offset in *where. Returns 0 at the end of a list. The
  * cursor must not be at the end of a strided layout. */
 uint64_t tern_op_layout_run(const struct tern_layout *side, const struct tern_cursor *cursor, uint64_t *where);
 
@@ -86,7 +86,7 @@ bool tern_op_layout_pack(const struct tern_layout *side, const struct tern_layou
 bool tern_op_layout_unpack(const struct tern_layout *side, const struct tern_layout_memory *memory,
                            struct tern_cursor *cursor, uint64_t len, const unsigned char *buffer);
 
-/* A list, and the rest of its current entry: for loops along two lists whose entries have different lengths. */
+/* A list and the rest of its current entry, for loops along two lists whose entries have different lengths. */
 struct tern_layout_reader {
     const struct tern_layout *side;
     uint64_t                  next, at, left;

@@ -69,7 +69,8 @@ static inline __attribute__((always_inline)) void tern_op_move_few(unsigned char
     }
 }
 
-/* Move one run. A constant length must be a power of two up to 64 and becomes plain moves. */
+/* Move one run. A length that is a compile-time constant must be a power of two up to 64, and is moved by single
+ * instructions. */
 static inline __attribute__((always_inline)) void tern_op_move(unsigned char *to, const unsigned char *from, size_t run)
 {
     if (!__builtin_constant_p(run)) {

@@ -1,4 +1,4 @@
-/* overlap.c: see overlap.h. The runs are listed and sorted, and each run is compared with the farthest end of the
+/* overlap.c: see overlap.h. The runs are collected and sorted, and each run is compared with the farthest end of the
  * runs before it. */
 #include "op/shape/overlap.h"
 
@@ -6,7 +6,7 @@
 
 struct run {
     uint64_t at, len;
-    int      of; /* side: 0 or 1 */
+    int      of; /* the side: 0 or 1 */
 };
 
 static uint64_t runs_of(const struct tern_layout *side)
@@ -14,7 +14,7 @@ static uint64_t runs_of(const struct tern_layout *side)
     return side->kind == TERN_LAYOUT_STRIDED ? side->total / side->run : side->count;
 }
 
-/* Whether each dimension steps over all dimensions inside it, so that no runs can overlap. */
+/* Return whether each dimension steps over all dimensions inside it, so that no runs can overlap. */
 static bool is_nested(const struct tern_layout *side)
 {
     uint64_t span = side->run;
@@ -53,7 +53,7 @@ static int by_place(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Whether a run begins before the end of an earlier run, of the same side or (between) of the other side. */
+/* Return whether a run begins before the end of an earlier run, of the same side or (between) of the other side. */
 static bool find(struct run *run, uint64_t count, bool between, uint64_t *where)
 {
     uint64_t end[2] = { 0, 0 };

@@ -1,13 +1,13 @@
-/* packed.c: transfers that pack small pieces into a buffer: into that of an RPC (packed), or into one of their own
- * (staged).
+/* packed.c: transfers that pack small pieces into a buffer: an RPC buffer (packed), or a buffer of their own (staged).
  *
  * Packed: many small pieces travel in one message. The link sends directly from the RPC buffer, or the target reads it.
  * A put packs its pieces into this buffer, behind a description of their destinations, and the target unpacks them. The
- * request of a get is only the description; the initiator unpacks the response where it arrives. Only the description
- * of the remote side is sent, in its optimized form. Each request is self-contained, so requests may overtake each
- * other. While one request is being packed, others are in flight or being unpacked. The request of an accumulate starts
- * with the operation (struct wire_acc), followed by a put request, as if the operands were to be stored; if the old
- * values are wanted, the response contains them, and the initiator unpacks them over the corresponding operands.
+ * request of a get consists only of the description; the initiator unpacks the response out of the buffer in which it
+ * arrives. Only the description of the remote side is sent, in its optimized form. Each request is self-contained, so
+ * requests may overtake each other. While one request is being packed, others are in flight or being unpacked. The
+ * request of an accumulate starts with the operation (struct wire_acc), followed by a put request, as if the operands
+ * were to be stored; if the old values are wanted, the response contains them, and the initiator unpacks them over the
+ * corresponding operands.
  *
  * Staged: the remote side is contiguous in long runs, and the local side is not. These transfers need no help from the
  * target. A put packs its pieces into a buffer and writes the buffer to the remote run as one transfer. A get reads a
@@ -87,7 +87,7 @@ static void batch_fill(struct batch *batch, enum wire_verb verb, const struct te
         batch_listed(batch, remote, cursor, capacity);
 }
 
-/* Make offsets of the remote addresses in a list. */
+/* Turn the remote addresses in a list into offsets. */
 static __attribute__((noinline)) void shift_list(const struct batch *batch, unsigned char *list)
 {
     size_t each =
@@ -135,8 +135,8 @@ static void unpack_response(struct tern_link_op *op, const unsigned char *bytes,
     tern_op_layout_unpack(&m->shape.local, &here, &cursor, len, bytes);
 }
 
-/* The space for a batch in an RPC buffer of `capacity` bytes. An accumulate needs space for its operation, and, if it
- * fetches, as much space for the response as for the operands. */
+/* Return the space for a batch in an RPC buffer of `capacity` bytes. An accumulate needs space for its operation, and,
+ * if it fetches, as much space for the response as for the operands. */
 static size_t capacity_for(const struct tern_shape *shape, size_t capacity)
 {
     if (!shape->accumulates)

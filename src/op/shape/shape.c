@@ -41,13 +41,13 @@ struct tern_link_iov tern_op_shape_piece(const struct tern_shape *shape, struct 
         tern_op_layout_skip(&shape->remote, &cursors->remote, part);
         len += part;
     } while (len < most && cursors->remote.at < shape->total &&
-             shape->local.kind != TERN_LAYOUT_STRIDED); /* strided layouts are already folded */
+             shape->local.kind != TERN_LAYOUT_STRIDED); /* a strided layout is folded: its runs are not adjacent */
     return (struct tern_link_iov){ .offset = remote, .local = (void *)(uintptr_t)local, .len = (size_t)len };
 }
 
 /* ---- keeping the transfers of one operation in flight ---- */
 
-/* Count the bytes of a transfer, once, as copied: their source may be overwritten. */
+/* Count the bytes of a transfer as copied, unless they were counted before: their source may be overwritten. */
 static void count_copied(struct tern_multi *m, struct tern_op *transfer)
 {
     if (!transfer->done)
@@ -156,7 +156,7 @@ static void multi_init(struct tern_multi *m, const struct tern_shape *shape, con
                                           .what = shape->accumulates ? "accumulate" : NULL };
 }
 
-/* Copy the list, which belongs to the application. Returns the end of the copy. */
+/* Copy the list of a layout, which belongs to the application, to buf. Returns the end of the copy. */
 static unsigned char *keep_list(struct tern_layout *layout, unsigned char *buf)
 {
     size_t bytes = tern_op_layout_list_bytes(layout);
@@ -166,8 +166,8 @@ static unsigned char *keep_list(struct tern_layout *layout, unsigned char *buf)
     return buf + bytes;
 }
 
-/* Copy what the shape points to: it belongs to the application or to the public call. A stride becomes two layouts,
- * unless the operation is executed at once, when it starts. */
+/* Copy the lists or the stride of the shape, which belong to the application or to the public call. A stride becomes
+ * two layouts, unless the start executes the whole operation. */
 static void keep_description(struct tern_multi *m, unsigned char *buf)
 {
     struct tern_shape        *shape = &m->shape;
@@ -240,7 +240,7 @@ static const struct tern_multi_method method_pieces = { .most = 16, .start = pie
 
 /* ---- the choice of the method ---- */
 
-/* Whether loads and stores reach the part. */
+/* Return whether loads and stores reach the part. */
 static inline bool is_direct(const struct tern_link_part *part)
 {
     return part->path->instant && tern_link_loads(part);
@@ -265,13 +265,13 @@ static tern_status direct_start(struct tern_multi *m, struct tern_op *op, struct
 
 static const struct tern_multi_method method_direct = { .start = direct_start };
 
-/* The length of a contiguous run; the average for lists. */
+/* Return the length of a contiguous run; for lists, the average length. */
 static uint64_t run_of(const struct tern_layout *side)
 {
     return side->kind == TERN_LAYOUT_STRIDED ? side->run : side->total / side->count;
 }
 
-/* Choose the method of a transfer that loads and stores do not reach. */
+/* Choose the method of a transfer to a part that loads and stores do not reach. */
 static const struct tern_multi_method *choose_by_length(struct tern_shape *shape)
 {
     struct tern_layout_dim local_dim[TERN_STRIDE_DIMS], remote_dim[TERN_STRIDE_DIMS];

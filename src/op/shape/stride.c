@@ -1,9 +1,8 @@
 /* stride.c: the stride optimizer. See stride.h.
  *
- * Each dimension of the input is folded into the previous one if possible, whichever way the application orders its
- * dimensions. Most inputs are down to one or two dimensions after this pass, and there is nothing left to sort. The
- * remaining dimensions are sorted, and every pair is tried. The extents of the two sides follow from the result, so
- * overflow is checked there.
+ * Each dimension of the input is folded into the previous one if possible, for either order in which applications list
+ * dimensions. After this pass, most inputs have only one or two dimensions. The remaining dimensions are sorted, and
+ * every pair is tried. The extents of the two sides follow from the result, so overflow is checked there.
  *
  * Products of a stride and a count are compared modulo 2^64. This cannot produce a wrong fold: if a product wraps,
  * the folded dimension spans at least 2^63 bytes, and such an input is rejected in the end.
@@ -35,13 +34,13 @@ static void invert(struct tern_stride *s, struct tern_stride_dim *d)
     d->local = times(d->local, UINT64_MAX);
 }
 
-/* Whether outer continues where inner ends, on both sides. */
+/* Return whether outer continues where inner ends, on both sides. */
 static inline bool follows(const struct tern_stride_dim *outer, const struct tern_stride_dim *inner)
 {
     return outer->remote == times(inner->remote, inner->count) && outer->local == times(inner->local, inner->count);
 }
 
-/* Whether the dimension is a row of elements without gaps. */
+/* Return whether the dimension is a row of elements without gaps. */
 static inline bool is_dense(const struct tern_stride *s, const struct tern_stride_dim *d)
 {
     return (uint64_t)d->remote == s->run && (uint64_t)d->local == s->run;
@@ -69,7 +68,8 @@ static inline __attribute__((always_inline)) bool add(struct tern_stride *s, str
     return true;
 }
 
-/* Order by remote stride. Dimensions with remote stride 0 come last, so that they do not prevent folding. */
+/* Return whether a precedes b. Dimensions are ordered by their remote strides; those with remote stride 0 come last, so
+ * that they do not prevent folding. */
 static bool is_inner(const struct tern_stride_dim *a, const struct tern_stride_dim *b)
 {
     uint64_t fa = (uint64_t)a->remote - 1, fb = (uint64_t)b->remote - 1;
@@ -96,8 +96,8 @@ static void drop(struct tern_stride *s, unsigned i)
         s->dim[i] = s->dim[i + 1];
 }
 
-/* Multiply *number by the count of dimension i, and remove the dimension. On overflow returns false and makes the
- * stride invalid, so that folding stops. */
+/* Multiply *number by the count of dimension i, and remove the dimension. On overflow, the function returns false and
+ * makes the stride invalid, so that folding stops. */
 static bool absorb(struct tern_stride *s, uint64_t *number, unsigned i)
 {
     if (__builtin_mul_overflow(*number, s->dim[i].count, number)) {
@@ -130,7 +130,8 @@ static bool has_none(const struct tern_stride_input *in)
     return in->element == 0;
 }
 
-/* The distance in bytes from the first to the last point of a dimension. Returns false if it is too large. */
+/* Compute the distance in bytes from the first to the last point of a dimension. Returns false if the distance is too
+ * large. */
 static inline bool way(int64_t stride, uint64_t count, uint64_t *bytes)
 {
     return !__builtin_mul_overflow(magnitude(stride), count - 1, bytes) && *bytes < LIMIT;

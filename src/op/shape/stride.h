@@ -1,10 +1,10 @@
-/* stride.h: the stride optimizer: describes a set of copies by as few and as long loops as possible.
+/* stride.h: the stride optimizer, which describes a set of copies by as few and as long loops as possible.
  *
  * A strided transfer is a set of pairs of a remote and a local offset, one pair for each point of a box of up to
  * TERN_STRIDE_DIMS dimensions. Applications describe the box in terms of their arrays, and many descriptions mean
- * the same set. This module finds a description that executes well, whatever the input:
+ * the same set. For all of them, this module finds a description that executes well:
  *
- *   null dimensions, of one point, are removed
+ *   dimensions of one point (null dimensions) are removed
  *   dimensions are inverted so that no remote stride is negative
  *   dimensions are sorted by remote stride, the smallest first
  *   dimensions are folded into the element and into each other where both sides permit it
@@ -49,7 +49,7 @@ struct tern_stride {
     struct tern_stride_dim   dim[TERN_STRIDE_DIMS]; /* [dims] */
 };
 
-/* The size of the part of a description that is filled in. */
+/* Return the size of the part of a description that is filled in. */
 static inline size_t tern_op_stride_bytes(const struct tern_stride *stride)
 {
     return offsetof(struct tern_stride, dim) + stride->dims * sizeof(stride->dim[0]);

@@ -1,10 +1,10 @@
 /* transpose.c: copying planes whose two sides have their shortest strides in different dimensions.
  *
- * Row by row, one side would touch a new cache line, and often a new page, for every element. So the plane is copied
- * in tiles of TILE by TILE elements, whose lines stay in the L1 cache. Where both sides are dense in their shortest
- * dimension and elements have 1, 2, 4 or 8 bytes, a tile consists of blocks that are transposed in registers. A
- * block has as many rows of 16 bytes as there are elements in a row. Interleaving row i with row i + n/2, log2(n)
- * times, turns n rows into n columns.
+ * If a plane were copied row by row, one side would touch a new cache line, and often a new page, for every element. So
+ * the plane is copied in tiles of TILE by TILE elements, whose lines stay in the L1 cache. Where both sides are dense
+ * in their shortest dimension and elements have 1, 2, 4 or 8 bytes, a tile consists of blocks that are transposed in
+ * registers. A block has as many rows of 16 bytes as there are elements in a row. Interleaving row i with row i + n/2,
+ * log2(n) times, turns n rows into n columns.
  */
 #include "base/simd.h"
 #include "op/shape/copy.h"

@@ -9,12 +9,12 @@
 #include "op/match.h"
 #include "op/wire.h"
 
-/* A decoded message. All fields were copied before they were checked. The data may be anything. */
+/* A decoded message. All fields were copied before they were checked. The data of the message is not checked. */
 struct tern_tagged_arrival {
     struct tern_match_name name;   /* the source is not filled in */
     uint64_t               len;    /* total length of the message */
     uint64_t               id;     /* 0: the sender does not wait for a FIN */
-    struct tern_mem_handle handle; /* of an RTS; its pid must not be trusted. size 0: not an RTS */
+    struct tern_mem_handle handle; /* handle of an RTS; its pid must not be trusted. size 0: not an RTS */
     const unsigned char   *data;
     size_t                 bytes; /* number of bytes in data, which came with the message */
 };

@@ -1,9 +1,9 @@
 /* recv.c: incoming tagged messages: matching, and storing unexpected messages.
  *
- * An incoming message is matched with the oldest receive that accepts it (match.h), and its bytes go straight into that
- * receive's buffer. A message that matches no receive is copied and stored, up to TERN_MSG_KEEP bytes in all. Beyond
- * that limit only messages that match a posted receive are accepted; the others stay in the queues of the links, which
- * exert back-pressure on the senders. One message is stored in any case, however long it is.
+ * An incoming message is matched with the oldest receive that accepts it (match.h), and its bytes are copied directly
+ * into the buffer of the receive. A message that matches no receive is copied and stored, up to TERN_MSG_KEEP bytes in
+ * all. Beyond that limit only messages that match a posted receive are accepted; the others stay in the queues of the
+ * links, which exert back-pressure on the senders. One message is stored in any case, however long it is.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "op/trigger/helper.h"
 #include "op/tagged/tagged.h"
 
-/* bytes per stored message in addition to its data */
+/* Memory of a stored message in addition to its data, in bytes. */
 #define OVERHEAD (sizeof(struct tern_message) + sizeof(struct tern_match_arrival))
 
 struct tern_match       tern_op_tagged_match;
@@ -45,8 +45,8 @@ static inline void withdraw(struct tern_request *request)
     request->bound = false;
 }
 
-/* Deliver a message to a receive, which is not posted any more when this returns true. Returns false, with no effect,
- * if there is no memory. The caller holds the lock. */
+/* Deliver a message to a receive, which is no longer posted when the function returns true. Returns false, with no
+ * effect, if there is no memory. The caller holds the lock. */
 static bool deliver(struct tern_request *request, const struct tern_tagged_arrival *arrived)
 {
     struct tern_tagged_op *op = NULL;
@@ -112,8 +112,8 @@ static __attribute__((noinline)) bool store_unexpected(const struct tern_tagged_
     return true;
 }
 
-/* A message was delivered to a receive: say whether other receives are posted, for messages behind it. The caller holds
- * the lock. */
+/* Return the result of a delivery to a receive, which says whether other receives are posted for further messages. The
+ * caller holds the lock. */
 static inline enum tern_link_delivered matched(void)
 {
     return tern_op_tagged_match.posted[0] + tern_op_tagged_match.with_any > 0 ? TERN_LINK_TAKEN : TERN_LINK_TAKEN_LAST;
@@ -197,8 +197,8 @@ static struct tern_message *unstore(struct tern_match_arrival *arrival)
 
 /* ---- receives ---- */
 
-/* Match a bound receive with the oldest stored message that it accepts, or post it. Returns false if there is no
- * memory. The caller holds the lock. */
+/* Match a bound receive with the oldest stored message that it accepts, or post the receive. Returns false if there is
+ * no memory. The caller holds the lock. */
 static bool match_or_post(struct tern_request *request)
 {
     struct tern_match_request *asks = &request->match.request;

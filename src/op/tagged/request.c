@@ -22,7 +22,7 @@ static void set_awaiting_fin(uint32_t sends)
     atomic_store_explicit(&tern_op_tagged_awaiting_fin, sends, memory_order_relaxed);
 }
 
-/* Add one more operation to the table, whose space is a power of two. Returns NULL if there is no memory. */
+/* Add one more operation to the table, whose capacity is a power of two. Returns NULL if there is no memory. */
 static struct tern_list *op_make(void)
 {
     struct tern_tagged_op **wider = table, *op = calloc(1, sizeof(*op));
@@ -108,7 +108,7 @@ void tern_op_request_end_watched(struct tern_request *request, tern_status statu
     atomic_store_explicit(&request->state, TERN_REQUEST_DONE, memory_order_release);
 }
 
-/* Whether the request is a receive that is not matched yet. The caller holds the lock. */
+/* Return whether the request is a receive that is not matched yet. The caller holds the lock. */
 static bool is_posted(const struct tern_request *request)
 {
     return request->kind == TERN_REQUEST_RECV && !request->op && tern_op_request_state(request) == TERN_REQUEST_ACTIVE;

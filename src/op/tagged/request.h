@@ -1,10 +1,10 @@
 /* request.h: requests for tagged messages, the state of operations that did not complete at once, and the tagged state
  * of a context.
  *
- * A request is what the program holds: two cache lines, with which a short message is matched and reported. A send that
- * is queued or waits for a FIN, and a matched receive whose sender waits for a FIN, also have an operation (struct
- * tern_tagged_op), which has the state of the protocol. The operation is freed when
- * the message is complete.
+ * A request is the object that the program holds. It consists of two cache lines, which suffice to match and report a
+ * short message. A send that is queued or waits for a FIN, and a matched receive whose sender waits for a FIN, also
+ * have an operation (struct tern_tagged_op) with the state of the protocol. The operation is freed when the message is
+ * complete.
  */
 #pragma once
 
@@ -20,7 +20,7 @@
 #include "link/inject.h"
 #include "op/match.h"
 
-enum tern_request_state { /* as core/wait_set.h numbers them */
+enum tern_request_state { /* the values of core/wait_set.h */
                           TERN_REQUEST_IDLE = TERN_WAITABLE_IDLE,
                           TERN_REQUEST_ACTIVE = TERN_WAITABLE_PENDING,
                           TERN_REQUEST_DONE = TERN_WAITABLE_DONE
@@ -34,7 +34,7 @@ enum tern_request_watch {
     TERN_REQUEST_EVENT = 4,  /* events point at the request's record */
 };
 
-/* The value of special of a request that is persistent, but not shared. */
+/* The value of `special` in a request that is persistent, but not shared. */
 #define TERN_REQUEST_PERSISTENT 1
 
 struct tern_tagged_op;
@@ -42,7 +42,7 @@ struct tern_tagged_op;
 /* A send or receive request. The delivering thread may advance an active request: it sets op, and it sets the state to
  * DONE. An active send has an operation; an active receive has none until it is matched. */
 struct tern_request {
-    _Alignas(64) struct tern_match_bits match; /* must be first. Its tag is the requested tag, for sends too */
+    _Alignas(64) struct tern_match_bits match; /* must be first. Its tag is the requested tag, also for sends */
     union {
         tern_v64 begin_with; /* initializes the whole struct with one store */
         struct {
@@ -51,10 +51,10 @@ struct tern_request {
             uint8_t          kind;  /* enum tern_request_kind */
             bool             bound; /* to a queue of the matching table */
             union {
-                uint16_t special; /* 0: neither of these */
+                uint16_t special; /* 0: neither persistent nor shared */
                 struct {
                     bool persistent;
-                    bool shared; /* several threads use the context: its lock guards what is not of this request */
+                    bool shared; /* several threads use the context; its lock guards all other objects of the context */
                 };
             };
             uint8_t watch; /* enum tern_request_watch */
@@ -71,7 +71,7 @@ struct tern_request {
     union {
         tern_v64 tag_len; /* initializes both with one store */
         struct {
-            uint64_t tag, len; /* of the matched message, like source. For a send: as requested */
+            uint64_t tag, len; /* tag, len and source describe the matched message, or a send as requested */
         };
     };
     int32_t                source;
@@ -88,12 +88,12 @@ _Static_assert(offsetof(struct tern_request, kind) - offsetof(struct tern_reques
 struct tern_tagged_op {
     struct tern_list                 node;       /* in a list of the context (queue, matched), or unused */
     struct tern_request             *request;    /* NULL: unused */
-    uint8_t                          kind;       /* of a send: enum wire_tagged_kind */
-    const struct tern_tagged_method *method;     /* of a matched receive */
+    uint8_t                          kind;       /* kind of a send: enum wire_tagged_kind */
+    const struct tern_tagged_method *method;     /* method of a matched receive */
     uint32_t                         index, use; /* position in the table of operations, and number of uses */
     uint64_t                         id;         /* identifies the send in its FIN; 0: the send waits for no FIN */
-    struct tern_mem_handle           handle;     /* of the sender's memory; size 0: nothing is exposed or to be
-                                                    * fetched */
+    struct tern_mem_handle           handle;     /* handle of the sender's memory; size 0: nothing is exposed or to be
+                                                  * fetched */
     bool                             queued;     /* a send that has not been handed to the link */
     /* Fields of a receive whose data is fetched. */
     bool                             attached;
@@ -110,7 +110,7 @@ struct tern_tagged_op {
     bool                             assist_sent;   /* the ASSIST has been sent */
     bool                             stored;        /* the sender reaches the buffer by stores, so the copy is left to
                                                        * the sender while it makes progress */
-    uint64_t                         seen;          /* if stored: what the sender had left at the last poll */
+    uint64_t                         seen;          /* if stored: position at which the sender was at the last poll */
 };
 
 /* The state of a context for messages with one peer. */
@@ -119,20 +119,20 @@ struct tern_tagged_peer {
     uint32_t                  pass;   /* the last pass along the queue in which there was no space for the peer */
     struct tern_inject_tagged inject; /* direct-injection handle for short messages; producer NULL: not looked up yet,
                                        * or there is none */
-    /* For messages that the peer may store into buffers of this context: the time at which it last did so or was asked
-     * to, and the number of further messages that are not left to the peer because it did not respond. Guarded by the
-     * engine's lock. */
+    /* For messages that the peer may store into buffers of this context: the time at which the peer last stored data or
+     * was asked to do so, and the number of further messages that are not left to the peer because it did not respond.
+     * Guarded by the engine's lock. */
     int64_t                   asked;
     uint32_t                  absent;
 };
 
 /* A send that the receiver has asked this rank to help copy. The fields are copied from the receiver's work split once;
- * later only the piece numbers are read from it. */
+ * afterwards, only piece numbers are read from the split. */
 struct tern_tagged_assist {
     struct tern_request    *request;
     struct tern_work_split *split;
     uint32_t                key;
-    uint64_t                addr, size, probe, piece; /* of the receiver's memory */
+    uint64_t                addr, size, probe, piece; /* describe the receiver's memory */
     bool                    flood;                    /* the outstanding assists exceed the caches: use non-temporal
                                                        * stores */
 };
@@ -144,12 +144,12 @@ struct tern_tagged {
     struct tern_list          queue;   /* sends that have not been handed to the link, oldest first */
     struct tern_list          matched; /* matched receives that are to be started, oldest first. Guarded by the lock */
     uint32_t                  ops;     /* operations of the context's requests. Guarded by the lock */
-    _Atomic uint32_t          wishes;  /* receives of long messages, posted or to be fetched, that no call is blocked
-                                        * on. Written under the lock */
+    _Atomic uint32_t          wishes;  /* receives of long messages, posted or to be fetched, for which no call is
+                                        * blocked. Written under the lock */
     uint32_t                  pass;
     uint32_t                  losses; /* the job's count of losses at the last search for requests that wait for dead
                                        * ranks */
-    bool                      doomed; /* the search found some */
+    bool                      doomed; /* the search found such requests */
     struct tern_tagged_assist assist[TERN_LINK_SPLITS]; /* sends whose receivers sent an ASSIST. Guarded by the lock */
     _Atomic uint32_t          assists;                  /* number of entries in assist[]. Written under the lock */
     uint64_t                  assist_bytes; /* total size of the messages in assist[], counted since assist[] was last
@@ -162,7 +162,7 @@ extern struct tern_biased_lock tern_op_tagged_lock;
 /* Allocate more requests for the context's free list. Returns false if there is no memory. */
 bool tern_op_request_make(struct tern_ctx *ctx);
 
-/* The initial value of begin_with for a request that has no error and no flag set. */
+/* Return the initial value of begin_with for a request that has no error and no flag set. */
 static inline tern_v64 tern_op_request_begins(enum tern_request_state state, enum tern_request_kind kind)
 {
     _Static_assert(TERN_OK == 0, "the rest is 0");
@@ -183,8 +183,7 @@ static inline struct tern_request *tern_op_request_new(struct tern_ctx *ctx, enu
     return request;
 }
 
-/* Return a completed request for a send that was injected. The caller must guarantee that the free list is not
- * empty. */
+/* Take a request from the free list, which must not be empty, as the completed request of a send that is injected. */
 static inline __attribute__((always_inline)) struct tern_request *tern_op_request_left(struct tern_tagged *tagged,
                                                                                        int rank, uint64_t tag,
                                                                                        size_t len)
@@ -215,7 +214,7 @@ static inline void tern_op_request_drop(struct tern_request *request)
     tagged->unused = request;
 }
 
-/* The name that the request matches. */
+/* Return the name that the request matches. */
 static inline struct tern_match_name tern_op_request_name(const struct tern_request *request)
 {
     return (struct tern_match_name){ .scope = request->ctx->team->group->id,
@@ -230,8 +229,8 @@ static inline unsigned tern_op_request_state(const struct tern_request *request)
     return atomic_load_explicit(&request->state, memory_order_acquire);
 }
 
-/* Complete a request with the given status. Any thread may call this, but a thread other than the context's must hold
- * the lock. The first function handles requests with a watch flag. */
+/* Complete a request with the given status. Any thread may call tern_op_request_end, but a thread other than the
+ * context's must hold the lock. tern_op_request_end_watched completes requests that have a watch flag. */
 void               tern_op_request_end_watched(struct tern_request *request, tern_status status);
 static inline void tern_op_request_end(struct tern_request *request, tern_status status)
 {
@@ -252,13 +251,16 @@ void tern_op_request_wish(struct tern_request *request, bool wished);
  * the request and return true. */
 bool tern_op_request_hopeless(struct tern_request *request);
 
-/* Check whether a receive that was started after the death of a rank waits for that rank. */
+/* Let the next progress of the context check whether the request waits for dead ranks. Called for a receive that was
+ * started after a death. */
 void tern_op_request_doomed(struct tern_request *request);
 
-/* Cancel a request that has had no effect yet. Returns false if it has had one. */
+/* Cancel a receive that is not matched, or a send that was not handed to the link. Returns false if the request has
+ * progressed further. */
 bool tern_op_request_cancel(struct tern_request *request);
 
-/* Complete a request that has had no effect yet. Returns false if it has had one. The caller holds the lock. */
+/* Complete a receive that is not matched, or a send that was not handed to the link, with the status. Returns false if
+ * the request has progressed further. The caller holds the lock. */
 bool tern_op_request_take_back(struct tern_request *request, tern_status status);
 
 /* Stop waiting for a request, whatever its progress. */
@@ -273,14 +275,16 @@ void tern_op_request_free(struct tern_request *request);
 bool tern_op_request_event(struct tern_request *request, tern_event *event); /* false: no memory */
 void tern_op_request_describe(const struct tern_request *request, char *text, size_t size);
 
-/* What reports call the source and the tag of a receive or a probe, or the receiver and the tag of a send. */
+/* The texts with which reports name the source and the tag of a receive or a probe, or the receiver and the tag of a
+ * send. */
 struct tern_tagged_text {
     char source[24], tag[40];
 };
 struct tern_tagged_text tern_op_tagged_text(const struct tern_match_name *name, bool recv);
 
 /* Give a request an operation. wants_fin: the request is a send that waits for a FIN, and the operation gets an id.
- * Returns NULL if there is no memory. The caller of these functions holds the lock. */
+ * Returns NULL if there is no memory. The caller of tern_op_tagged_op_new, tern_op_tagged_op_free and
+ * tern_op_tagged_op_find holds the lock. */
 struct tern_tagged_op *tern_op_tagged_op_new(struct tern_request *request, bool wants_fin);
 void                   tern_op_tagged_op_free(struct tern_tagged_op *op);
 void                   tern_op_tagged_op_close(void); /* frees the memory of all operations */
@@ -288,5 +292,5 @@ void                   tern_op_tagged_op_close(void); /* frees the memory of all
 /* Find the send to the rank that waits for a FIN with the given id. Returns NULL if there is none. */
 struct tern_tagged_op *tern_op_tagged_op_find(int rank, uint64_t id);
 
-/* The number of sends of this rank that wait for a FIN. Written under the lock; a hint for other readers. */
+/* The number of sends of this rank that wait for a FIN. Written under the lock; without the lock, it is a hint. */
 extern _Atomic uint32_t tern_op_tagged_awaiting_fin;

@@ -4,13 +4,13 @@
  * therefore makes progress like a triggered operation: in any thread that makes progress for the receive's context, and
  * in the helper thread while the program computes.
  *
- * The receiver of an RTS attaches the sender's memory like a part of a region, or it is one, and fetches the data from
- * there: up to TERN_MSG_CHUNKED bytes with one get, more with gets of TERN_MSG_CHUNK bytes, of which at most
- * TERN_MSG_WINDOW are in flight. A message therefore uses the network only as fast as the receiver's memory takes the
- * data. Chunks may land in any order. On a path whose gets complete immediately, at most one window of gets is made
- * before other work is polled. If the sender can help, both ranks copy instead (rndv_assist.c).
+ * The sender's memory is a part of a region that both ranks have, or the receiver of an RTS attaches it like a part.
+ * The receiver fetches up to TERN_MSG_CHUNKED bytes with one get, and more bytes with gets of TERN_MSG_CHUNK bytes, of
+ * which at most TERN_MSG_WINDOW are in flight. A message therefore uses the network only as fast as the receiver's
+ * memory takes the data. Chunks may land in any order. On a path whose gets complete immediately, at most one window of
+ * gets is made before other work is polled. If the sender can help, both ranks copy instead (rndv_assist.c).
  *
- * The caller of every function here holds the engine's lock, except for tern_op_tagged_reach(),
+ * The callers of all functions in this file hold the engine's lock, except for tern_op_tagged_reach(),
  * tern_op_tagged_matched(), tern_op_tagged_rndv_start() and tern_op_tagged_has_helper(). */
 #include <stdio.h>
 
@@ -72,7 +72,7 @@ static void detach(struct tern_tagged_op *op)
 
 /* ---- gets ---- */
 
-static const struct tern_op_kind chunk_kind = { .start = NULL }; /* one get, whose parent is the fetch */
+static const struct tern_op_kind chunk_kind = { .start = NULL }; /* the kind of one get, whose parent is the fetch */
 
 tern_status tern_op_tagged_get(struct tern_tagged_op *op, uint64_t at, uint64_t len)
 {
@@ -100,7 +100,7 @@ tern_status tern_op_tagged_get(struct tern_tagged_op *op, uint64_t at, uint64_t 
     return st;
 }
 
-/* Start as many gets as flow control permits. Does nothing if all data came with the message. */
+/* Start as many gets as flow control permits. There are none if all data came with the message. */
 static bool fetch(struct tern_tagged_op *op)
 {
     uint32_t now = 0, window = (uint32_t)tern_opt.msg_window; /* now: gets that completed immediately */
@@ -112,7 +112,7 @@ static bool fetch(struct tern_tagged_op *op)
         if (op->in_flight >= window)
             return false;
         if (now == window) {
-            tern_core_message_keep_awake(); /* no bell will ring for the rest */
+            tern_core_message_keep_awake(); /* no bell will ring for the remaining gets */
             return false;
         }
         if ((st = tern_op_tagged_get(op, op->fetched, len)) == TERN_AGAIN)
@@ -126,7 +126,7 @@ static bool fetch(struct tern_tagged_op *op)
 
 static const struct tern_tagged_method by_message = { "eager", fetch }, by_gets = { "rendezvous", fetch };
 
-/* Choose how to get the rest of a message, and prepare it. */
+/* Choose the method for the rest of a message, and prepare it. */
 static const struct tern_tagged_method *choose_method(struct tern_tagged_op *op)
 {
     if (op->fetched >= op->want)
@@ -135,7 +135,8 @@ static const struct tern_tagged_method *choose_method(struct tern_tagged_op *op)
     return tern_op_tagged_split(op) ? &tern_tagged_by_split : &by_gets;
 }
 
-/* Release the resources of the fetch. On return, nobody writes to the buffer. May be called twice. */
+/* Release the resources of the fetch. When the function returns, no rank writes to the buffer. It may be called
+ * twice. */
 static void stop(struct tern_tagged_op *op)
 {
     if (op->split)
@@ -198,7 +199,7 @@ static void fetch_ended(struct tern_op *fetch, struct tern_op *transfer, tern_st
     tern_op_tagged_fail(op, status);
 }
 
-/* The fetch has ended, or the context is closed. */
+/* Release the fetch, which has ended, or whose context is closed. */
 static void fetch_release(struct tern_op *fetch)
 {
     stop(fetch->data);

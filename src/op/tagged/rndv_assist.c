@@ -1,20 +1,20 @@
-/* rndv_assist.c: rendezvous with the sender's assistance: both ranks copy a long message. This file is the receiver's
- * part, rndv_assist_send.c the sender's.
+/* rndv_assist.c: rendezvous with the sender's assistance: both ranks copy a long message. This file contains the
+ * receiver's part, rndv_assist_send.c the sender's part.
  *
  * The receiver of an RTS fetches the data. If both ranks have a core of their own, the receiver also sends an ASSIST to
  * the sender. The receiver opens pieces of the message (base/work_split.h), as many as may be in flight, and copies
  * them from the front. A sender that makes progress for the context of its send in the meantime takes pieces from the
  * back and copies them into the receiver's memory. A sender that computes, or cannot reach that memory itself, takes no
- * pieces, and the receiver does not wait for it. The receiver alone decides how many pieces are open, and so controls
+ * pieces, and the receiver does not wait for it. Only the receiver decides how many pieces are open, and thus controls
  * the flow of data.
  *
  * If the receiver's buffer is in a region that the sender reaches by stores, the sender's copy is much faster than a
  * copy through the kernel. In this case the receiver always sends an ASSIST, the sender helps even while it has
  * receives of its own, and the receiver leaves the copy to the sender as long as the sender makes progress.
  *
- * An ASSIST is an internal active message on the reply channel, on which the FIN of the message follows. The receiver
- * sends the FIN after all pieces that the sender has taken have landed. While there are pieces with the split's key to
- * take, the send is therefore not complete and its buffer is unchanged.
+ * An ASSIST is an internal active message on the reply channel, on which the FIN of the message is also sent, after the
+ * ASSIST. The receiver sends the FIN after all pieces that the sender has taken have landed. As long as the sender can
+ * take pieces with the split's key, the send is therefore not complete, and its buffer is unchanged.
  */
 #include <sched.h>
 
@@ -27,13 +27,13 @@
 
 #define PAGE 4096u            /* granularity of copies by the kernel */
 #define LEAST_SPLIT 32768u    /* bytes: smaller messages are not split with the sender */
-#define PATIENCE 1000000000ll /* ns: how long tern_op_tagged_split_stop() waits */
+#define PATIENCE 1000000000ll /* ns: the longest wait of tern_op_tagged_split_stop() */
 #define ABSENT 50000ll        /* ns without a store after which the sender is assumed to be outside of Tern calls */
-#define UNASKED 16u           /* number of messages before such a sender is waited for again */
+#define UNASKED 16u           /* number of messages before the receiver waits for such a sender again */
 
 /* ---- setting up a work split ---- */
 
-/* bit set of this rank's work splits that no message uses */
+/* The set of this rank's work splits that no message uses, as bits. */
 static _Atomic uint32_t free_splits = UINT32_MAX >> (32 - TERN_LINK_SPLITS);
 
 struct tern_work_split *tern_op_tagged_splits(int rank, int peer)
@@ -67,14 +67,13 @@ static void split_free(struct tern_tagged_op *op)
     op->split = NULL;
 }
 
-/* The number of bytes that may be in flight. */
+/* Return the number of bytes that may be in flight. */
 static uint64_t split_window(void)
 {
     return (uint64_t)tern_opt.msg_window * tern_opt.msg_chunk;
 }
 
-/* Whether the buffer is in a region that this rank allocated, so that a sender that has the region can fill it by
- * stores. */
+/* Return whether the buffer is in a region that this rank allocated and the sender reaches by stores. */
 static bool is_stored(const struct tern_tagged_op *op)
 {
     struct tern_ctx          *ctx = op->request->ctx->engine->ctx;
@@ -85,9 +84,9 @@ static bool is_stored(const struct tern_tagged_op *op)
            tern_link_loads(&region->part[op->request->source]);
 }
 
-/* Whether the sender should copy too: the message is long enough, the link supports it, and the sender has a core of
- * its own. If this rank has long sends outstanding, other ranks are busy with those, and only a copy by stores is worth
- * it. */
+/* Return whether the sender should copy, too: the message is long enough, the link supports a split, and the sender has
+ * a core of its own. If this rank has long sends outstanding, other ranks are busy with those, and only a copy by
+ * stores pays off. */
 static bool is_split(const struct tern_tagged_op *op)
 {
     return op->want - op->fetched >= LEAST_SPLIT && split_window() >= (size_t)2 * PAGE && tern_opt.msg_piece > 0 &&
@@ -101,7 +100,7 @@ static struct tern_tagged_peer *flow_of(const struct tern_tagged_op *op)
     return &op->request->ctx->tagged->peer[op->request->source];
 }
 
-/* Pieces are counted from the beginning of the message, whatever came with the RTS. */
+/* Pieces are counted from the beginning of the message, including the bytes that came with the RTS. */
 bool tern_op_tagged_split(struct tern_tagged_op *op)
 {
     static _Atomic uint32_t keys;
@@ -131,7 +130,7 @@ static uint64_t split_pieces(const struct tern_tagged_op *op)
     return (op->want + op->chunk - 1) / op->chunk;
 }
 
-/* The number of pieces that the sender has taken and that may not have landed yet. No pieces may be open. */
+/* Return the number of pieces that the sender has taken and that may not have landed yet. No pieces may be open. */
 static uint64_t split_in_flight(const struct tern_tagged_op *op)
 {
     return op->opened - op->taken - tern_base_split_completed(op->split);
@@ -151,7 +150,7 @@ static bool send_assist(const struct tern_tagged_op *op)
     return st == TERN_OK;
 }
 
-/* Record that the sender was asked to store, or has stored. */
+/* Record the time at which the sender was asked to store data, or has stored data. */
 static void split_asked(struct tern_tagged_op *op)
 {
     op->seen = tern_base_split_helper_end(op->split);
@@ -180,9 +179,9 @@ static bool split_open(struct tern_tagged_op *op)
     return true;
 }
 
-/* Whether to leave the copy to the sender, whose stores are several times as fast as this rank's copy through the
- * kernel. This holds as long as the sender keeps storing for this context. A sender that did not respond is not waited
- * for again until it has stored something or has sent UNASKED more messages. */
+/* Return whether to leave the copy to the sender, whose stores are several times as fast as this rank's copy through
+ * the kernel. The answer is yes as long as the sender keeps storing data for this context. If a sender did not respond,
+ * this rank does not wait for it again until the sender has stored data or has sent UNASKED more messages. */
 static bool split_is_left(struct tern_tagged_op *op)
 {
     struct tern_tagged_peer *flow = flow_of(op);
@@ -197,7 +196,7 @@ static bool split_is_left(struct tern_tagged_op *op)
 }
 
 /* Copy one piece. The piece number comes from memory that the sender can write, so it is checked: only pieces of the
- * message are fetched, and no more of them than the message has. */
+ * message are fetched, and not more pieces than the message has. */
 static void split_copy(struct tern_tagged_op *op, uint64_t piece)
 {
     uint64_t pieces = split_pieces(op), at, end;
@@ -215,8 +214,8 @@ static void split_copy(struct tern_tagged_op *op, uint64_t piece)
                                                op->request->source));
 }
 
-/* Copy pieces, and open more. Returns true if no more can be done: all pieces are open and taken, the sender's pieces
- * fill the window, or the receive has failed. */
+/* Copy pieces, and open more pieces. Returns true if this rank cannot continue: all pieces are open and taken, the
+ * sender's pieces fill the window, or the receive has failed. */
 static bool split_pump(struct tern_tagged_op *op)
 {
     bool     again = false;
@@ -229,12 +228,12 @@ static bool split_pump(struct tern_tagged_op *op)
             split_copy(op, piece);
             if (!op->stored)
                 continue;
-            yield = true; /* storing for other ranks takes precedence over this copy */
+            yield = true; /* stores for other ranks take precedence over this copy */
         }
         if (!yield && op->opened == split_pieces(op))
             break;
         if (yield || again) {
-            tern_core_message_keep_awake(); /* no bell will ring for the rest */
+            tern_core_message_keep_awake(); /* no bell will ring for the remaining pieces */
             return false;
         }
         if (!split_open(op))
@@ -244,8 +243,8 @@ static bool split_pump(struct tern_tagged_op *op)
     return true;
 }
 
-/* The data has landed if all pieces have, including those of the sender. If the receive has failed, only the sender's
- * pieces must land. */
+/* Return whether all pieces have landed, including those that the sender copies. If the receive has failed, only the
+ * pieces that the sender has taken must land. */
 static bool fetch(struct tern_tagged_op *op)
 {
     if (!op->split)
@@ -253,7 +252,7 @@ static bool fetch(struct tern_tagged_op *op)
     if (!split_pump(op))
         return false;
     if (tern_op_tagged_has_failed(op))
-        op->opened -= tern_base_split_close(op->split); /* so that no more are started */
+        op->opened -= tern_base_split_close(op->split); /* so that the sender takes no more pieces */
     if (split_in_flight(op) > 0 || (!tern_op_tagged_has_failed(op) && op->opened < split_pieces(op))) {
         if (!tern_core_job_lost(op->request->source))
             return false;
@@ -272,7 +271,7 @@ void tern_op_tagged_split_stop(struct tern_tagged_op *op)
     op->opened -= tern_base_split_close(op->split);
     while (split_in_flight(op) > 0 && !tern_core_job_lost(op->request->source) && tern_base_now() < until)
         sched_yield();
-    if (split_in_flight(op) == 0) /* otherwise the split is never reused */
+    if (split_in_flight(op) == 0) /* otherwise the split is never used again */
         split_free(op);
     op->split = NULL;
 }

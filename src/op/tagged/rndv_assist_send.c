@@ -1,8 +1,9 @@
 /* rndv_assist_send.c: rendezvous with the sender's assistance (rndv_assist.c): the sender's part.
  *
  * An ASSIST names a work split of the receiver. While the sender makes progress for the context of its send, it takes
- * pieces from the back and copies them into the receiver's memory: by stores if the memory is in a region that the
- * sender reaches, otherwise through the kernel. Large amounts of data are copied with non-temporal stores.
+ * pieces from the back of the message and copies them into the receiver's memory: by stores if the memory is in a
+ * region that the sender reaches, otherwise through the kernel. Large amounts of data are copied with non-temporal
+ * stores.
  */
 #include "base/nt_copy.h"
 #include "boot/bell.h"
@@ -11,7 +12,8 @@
 #include "op/tagged/tagged.h"
 
 #define AT_ONCE 8 /* pieces of one message to copy before other work is polled */
-/* Bytes: beyond this total, little of the data is still in a cache when the receiver reads it. */
+/* If the messages have more bytes than this in total, little of the data is still in a cache when the receiver reads
+ * it. */
 #define FLOOD (8u << 20)
 
 /* ---- incoming ASSISTs ---- */
@@ -32,8 +34,8 @@ static uint64_t arg_of(const struct tern_work_split *split, unsigned i)
     return atomic_load_explicit(&split->args[i], memory_order_relaxed);
 }
 
-/* Remember an ASSIST, if there is space and its values are plausible. The values of a split that is in use for another
- * message by now are not. */
+/* Record an ASSIST, if there is space and its values are plausible. They are not plausible if the split is already in
+ * use for another message. */
 static void accept(struct tern_request *request, struct tern_work_split *split, uint32_t key)
 {
     struct tern_tagged       *tagged = request->ctx->tagged;
@@ -84,7 +86,7 @@ void tern_op_tagged_help_end(const struct tern_request *request)
     }
 }
 
-/* Copy entry i of assist[]. Returns false if there are no more. */
+/* Copy entry i of assist[] to *out. Returns false if there is no such entry. */
 static bool assist_at(struct tern_tagged *tagged, uint32_t i, struct tern_tagged_assist *out)
 {
     bool alone = tern_base_biased_lock(&tern_op_tagged_lock), some = i < assists_of(tagged);
@@ -112,7 +114,7 @@ static void copy_nt(const struct tern_xfer *xfer, unsigned char *there)
     tern_base_nt_copy(there, xfer->local, xfer->len);
 }
 
-/* Copy a piece that was taken. The send does not complete before the piece has landed. */
+/* Copy a piece that this rank has taken. The send does not complete before the piece has landed. */
 static tern_status copy(struct tern_lane *lane, const struct tern_tagged_assist *assist,
                         const struct tern_link_part *part, uint64_t piece)
 {
@@ -130,7 +132,7 @@ static tern_status copy(struct tern_lane *lane, const struct tern_tagged_assist 
     return part->path->start(lane, &xfer, NULL);
 }
 
-/* Returns whether any piece was copied. */
+/* Copy at most AT_ONCE open pieces. Returns whether a piece was copied. */
 static bool copy_some(struct tern_lane *lane, const struct tern_tagged_assist *assist,
                       const struct tern_link_part *part)
 {
@@ -139,13 +141,13 @@ static bool copy_some(struct tern_lane *lane, const struct tern_tagged_assist *a
 
     while (n < AT_ONCE && tern_base_split_take_back(assist->split, assist->key, &piece)) {
         tern_base_split_complete(assist->split, copy(lane, assist, part, piece));
-        tern_boot_wake(tern_core_job_slot(part->rank)); /* the receiver may be waiting only for this */
+        tern_boot_wake(tern_core_job_slot(part->rank)); /* the receiver may be waiting for this piece */
         n++;
     }
     return n > 0;
 }
 
-/* The receiver's memory, if it is in a region that this rank reaches by stores; otherwise NULL. */
+/* Return the receiver's part, if its memory is in a region that this rank reaches by stores; otherwise NULL. */
 static const struct tern_link_part *stored_part(struct tern_ctx *ctx, const struct tern_tagged_assist *assist)
 {
     int                          rank = assist->request->peer;
@@ -155,7 +157,7 @@ static const struct tern_link_part *stored_part(struct tern_ctx *ctx, const stru
     return part && part->path && part->path->instant && tern_link_loads(part) ? part : NULL;
 }
 
-/* Copy through the kernel. Returns whether any piece was copied. */
+/* Copy at most AT_ONCE open pieces through the kernel. Returns whether a piece was copied. */
 static bool assist_by_kernel(struct tern_ctx *ctx, const struct tern_tagged_assist *assist)
 {
     int                    rank = assist->request->peer;
@@ -177,8 +179,8 @@ static bool assist_by_kernel(struct tern_ctx *ctx, const struct tern_tagged_assi
     return any;
 }
 
-/* Whether this rank has receives of long messages, which take precedence: two ranks that copy for each other through
- * the kernel are slower than two ranks that copy for themselves. */
+/* Return whether this rank has receives of long messages, which take precedence: two ranks that copy for each other
+ * through the kernel are slower than two ranks that copy for themselves. */
 static bool is_occupied(const struct tern_ctx *ctx)
 {
     return atomic_load_explicit(&ctx->tagged->wishes, memory_order_relaxed) > 0 || /* hints */
@@ -204,5 +206,5 @@ void tern_op_tagged_help(struct tern_ctx *ctx)
     for (uint32_t i = 0; assist_at(ctx->tagged, i, &assist); i++)
         any |= assist_one(ctx, &assist);
     if (any)
-        tern_core_message_keep_awake(); /* no bell will ring for the rest */
+        tern_core_message_keep_awake(); /* no bell will ring for the remaining pieces */
 }

@@ -1,15 +1,16 @@
-/* send.c: sends: the three ways in which a message leaves, order, the queue of sends without space, and the FINs of
+/* send.c: sends: the three kinds of messages, their order, the queue of sends that have found no space, and the FINs of
  * receivers.
  *
  *   inline   up to 32 bytes: the data is in the head of a link message, which is one cache line
  *   eager    up to TERN_MSG_EAGER bytes: the data is copied into the data area of the link's queue
- *   RTS      longer: the sender exposes its buffer to the receiver's link and sends an RTS, which carries the memory
+ *   RTS      longer: the sender exposes its buffer to the receiver's link and sends an RTS, which contains the memory
  *            handle and the first bytes; the receiver fetches the rest (rndv.c). The buffer stays exposed until the FIN
  *            arrives.
  *
- * An inline or eager send is complete when it has left. A longer send, and a synchronous send of any length, waits for
- * a FIN, which the receiver sends when it has the data. A FIN is an internal active message on the reply channel, which
- * always drains; behind tagged messages that no receive matches yet it might never arrive. */
+ * An inline or eager send is complete when it was handed to the link. A longer send, and a synchronous send of any
+ * length, waits for a FIN, which the receiver sends when it has the data. A FIN is an internal active message on the
+ * reply channel, whose messages are always delivered. On the channel of tagged messages, a FIN behind messages that no
+ * receive matches yet might never arrive. */
 #include <string.h>
 
 #include "base/options.h"
@@ -23,15 +24,15 @@
 
 uint64_t tern_op_tagged_eager_max;
 
-/* The maximum length of the data behind a memory handle in one link message to the rank. */
+/* Return the maximum length of the data behind a memory handle in one link message to the rank. */
 static size_t longest(int rank)
 {
     return tern_core_ops_to(rank)->msg->max_data(tern_core_link_to(rank), rank, TERN_CHANNEL_TAGGED) -
            sizeof(struct tern_mem_handle);
 }
 
-/* The eager limit for messages to the rank. The link's queue holds several messages of this size, so that one can be
- * copied in while others are copied out. */
+/* Return the eager limit for messages to the rank. The link's queue holds several messages of this size, so that one
+ * can be copied in while others are copied out. */
 static size_t eager_most(int rank)
 {
     size_t most = longest(rank) / 8 * 3;
@@ -47,7 +48,7 @@ void tern_op_tagged_joined(void)
             tern_op_tagged_eager_max = eager_most(rank);
 }
 
-/* sync: the sender waits for a FIN. */
+/* Choose the kind of a message. sync: the sender waits for a FIN. */
 static enum wire_tagged_kind choose(int rank, size_t len, bool sync)
 {
     if (TERN_LIKELY(len <= wire_tagged_room(sync)))
@@ -69,7 +70,8 @@ tern_status tern_op_tagged_ring(struct tern_slot *slot)
     return TERN_OK;
 }
 
-/* After a short message was sent: look up the direct-injection handle for the next ones, if the link has one. */
+/* Look up the direct-injection handle for the next short messages to the rank, if the link has such a handle. Called
+ * after a short message was sent. */
 static void find_inject(struct tern_ctx *ctx, int rank)
 {
     struct tern_inject_tagged *inject;
@@ -135,8 +137,8 @@ static tern_status send_data(struct tern_ctx *ctx, int rank, uint64_t tag, const
     return TERN_OK;
 }
 
-/* Fill in the handle if the buffer is in a region that the receiver has too: then the receiver reaches it already, on
- * the same node by loads. Returns false otherwise. */
+/* Fill in the memory handle if the buffer is in a region that the receiver has, too, so that the receiver already
+ * reaches the buffer, on the same node by loads. Returns false if there is no such region. */
 static bool handle_of_region(struct tern_tagged_op *op)
 {
     const struct tern_request *request = op->request;
@@ -312,7 +314,7 @@ tern_status tern_op_tagged_start_send(struct tern_request *request)
     return TERN_LIKELY(st != TERN_AGAIN) ? st : start_slowly(request);
 }
 
-/* A send that finds no space blocks the sends behind it to the same rank, and no others. */
+/* A send that finds no space blocks only the sends behind it to the same rank. */
 void tern_op_tagged_progress_sends(struct tern_tagged *tagged)
 {
     tagged->pass++;

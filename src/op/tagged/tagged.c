@@ -22,7 +22,7 @@ struct tern_tagged_slab {
 
 static void want_attention(struct tern_ctx *ctx)
 {
-    /* relaxed: this thread reads it, or the lock orders it */
+    /* relaxed: the context's own thread reads the flag, or the lock orders it */
     atomic_store_explicit(&ctx->attention, true, memory_order_relaxed);
 }
 
@@ -35,7 +35,8 @@ static bool tagged_make(struct tern_ctx *ctx)
         return false;
     tern_base_list_init(&tagged->queue);
     tern_base_list_init(&tagged->matched);
-    /* release: what it points to. Pairs with the read in a child that fork creates now (core/fork.c). */
+    /* release: the tagged state before the pointer. Pairs with the read in a child that fork creates now
+     * (core/fork.c). */
     __atomic_store_n(&ctx->tagged, tagged, __ATOMIC_RELEASE);
     return true;
 }
@@ -68,7 +69,7 @@ bool tern_op_request_make(struct tern_ctx *ctx)
 
 /* ---- deaths ---- */
 
-/* Whether only a dead rank could complete the request, possibly with a message that the rank sent before its death. */
+/* Return whether only dead ranks could complete the request, possibly with a message that was sent before the death. */
 static bool is_doomed(const struct tern_request *request)
 {
     struct tern_match_name name = tern_op_request_name(request);
@@ -85,8 +86,8 @@ void tern_op_request_doomed(struct tern_request *request)
     want_attention(request->ctx);
 }
 
-/* Complete the requests that wait for dead ranks. Returns true if some may still be completed by messages in flight
- * from a dead rank, and must be checked again. */
+/* Complete the requests that wait for dead ranks. Returns true if a message in flight from a dead rank may still
+ * complete one of them, so that the requests must be checked again. */
 static bool end_doomed(struct tern_tagged *tagged)
 {
     bool again = false;
@@ -100,7 +101,7 @@ static bool end_doomed(struct tern_tagged *tagged)
 
 /* ---- the context ---- */
 
-/* Whether receives are waiting to be started. */
+/* Return whether matched receives are waiting to be started. */
 static bool has_matched(const struct tern_tagged *tagged)
 {
     bool alone = tern_base_biased_lock(&tern_op_tagged_lock), some = !tern_base_list_empty(&tagged->matched);
@@ -120,7 +121,7 @@ void tern_op_tagged_advance(struct tern_ctx *ctx)
     if (has_matched(tagged))
         tern_op_tagged_rndv_start(ctx);
     tern_op_tagged_progress_sends(tagged);
-    if (TERN_UNLIKELY(atomic_load_explicit(&tagged->assists, memory_order_relaxed) > 0)) /* a hint; the lock orders */
+    if (TERN_UNLIKELY(atomic_load_explicit(&tagged->assists, memory_order_relaxed) > 0)) /* a hint */
         tern_op_tagged_help(ctx);
     losses = atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed);
     if (TERN_UNLIKELY(losses != tagged->losses || tagged->doomed)) {
@@ -145,8 +146,8 @@ static void describe_ended(const struct tern_request *request, char *text, size_
              matched ? request->len : request->size, recv ? "from" : "to", peer);
 }
 
-/* If no message of the context is outstanding, withdraw the receives without a message, and record the first failure
- * that the program has not asked for. */
+/* If no message of the context is outstanding, withdraw the receives that are not matched, and record the first failure
+ * that was not reported to the program. */
 tern_status tern_op_tagged_retire(struct tern_ctx *ctx)
 {
     bool alone, idle;
@@ -170,7 +171,7 @@ tern_status tern_op_tagged_retire(struct tern_ctx *ctx)
     return idle ? TERN_OK : TERN_PENDING;
 }
 
-/* Describe what delays the closing of a context: the first active send, or else a fetch. */
+/* Describe an operation that delays the closing of a context: the first active send, or else a fetch. */
 void tern_op_tagged_describe(const struct tern_ctx *ctx, char *text, size_t size)
 {
     EACH_REQUEST(request, ctx->tagged)
@@ -198,14 +199,14 @@ static void request_close(struct tern_request *request)
     tern_op_tagged_unpost(request);
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
     if (unfetched != 0)
-        (void)tern_op_tagged_send_fin(request->source, unfetched, TERN_ERR_PEER); /* its sender waits for a FIN */
+        (void)tern_op_tagged_send_fin(request->source, unfetched, TERN_ERR_PEER); /* the sender waits for a FIN */
 }
 
 void tern_op_tagged_disable(struct tern_ctx *ctx)
 {
     EACH_REQUEST(request, ctx->tagged)
     {
-        tern_op_request_set(request, TERN_REQUEST_IDLE); /* calls find an idle request, and then check why */
+        tern_op_request_set(request, TERN_REQUEST_IDLE); /* a call that finds an idle request checks the context */
         request->persistent = false;
     }
     ctx->tagged->unused = NULL;

@@ -21,11 +21,11 @@
 #include "op/trigger/engine.h"
 #include "op/wire.h"
 
-/* How a matched receive gets the rest of its message. */
+/* A way in which a matched receive fetches the rest of its message. */
 struct tern_tagged_method {
     const char *name;
-    /* Fetch data. Returns true if all data has landed or the receive has failed, and nothing is in flight. May be
-     * called again after that. */
+    /* Fetch data. Returns true if no transfer is in flight, and all data has landed or the receive has failed. The
+     * function may be called again afterwards. */
     bool (*fetch)(struct tern_tagged_op *op);
 };
 
@@ -56,16 +56,17 @@ enum tern_link_delivered tern_op_tagged_receive(int from, const unsigned char *h
 void tern_op_tagged_matched(struct tern_tagged_op *op);
 
 /* Start the matched receives of a context. tern_op_tagged_rndv_start must be called by the context's thread,
- * tern_op_tagged_start_matched by a thread that holds the engine's lock. If there is no engine, the latter gives the
- * receives up with the error st. It returns whether there were any matched receives, some of which may have
- * completed. */
+ * tern_op_tagged_start_matched by a thread that holds the engine's lock. If there is no engine,
+ * tern_op_tagged_start_matched ends the receives with the error st. It returns whether there were matched receives,
+ * some of which may have completed. */
 void tern_op_tagged_rndv_start(struct tern_ctx *ctx);
 bool tern_op_tagged_start_matched(struct tern_engine *engine, struct tern_tagged *tagged, tern_status st);
 
-/* Make the helper thread serve the receives of a context that has requests. Returns false if it cannot. */
+/* Let the helper thread serve the receives of a context that has requests. Returns false if this is not possible. */
 bool tern_op_tagged_has_helper(struct tern_ctx *ctx);
 
-/* Record the first failure of a receive. A truncated message has not failed: its data is fetched. */
+/* has_failed returns whether a receive has failed, and fail records its first failure. A receive of a truncated message
+ * has not failed: its data is fetched. */
 static inline bool tern_op_tagged_has_failed(const struct tern_tagged_op *op)
 {
     return op->request->status < 0 && op->request->status != TERN_ERR_TRUNCATED;
@@ -83,15 +84,16 @@ tern_status tern_op_tagged_reach(int rank, const struct tern_mem_handle *handle,
 /* Start one get. Returns TERN_AGAIN if nothing was started. */
 tern_status tern_op_tagged_get(struct tern_tagged_op *op, uint64_t at, uint64_t len);
 
-/* ---- rndv_assist.c, rndv_assist_send.c: the sender copies too ---- */
+/* ---- rndv_assist.c, rndv_assist_send.c: the sender copies, too ---- */
 
-/* Set up a work split of a message whose sender's memory is attached, if the sender should copy too; then the method is
- * tern_tagged_by_split. Returns false if it should not. */
+/* Set up a work split of a message whose sender's memory is attached, if the sender should copy, too. Returns true if
+ * the method of the receive is tern_tagged_by_split, and false if the sender should not copy. */
 bool                                   tern_op_tagged_split(struct tern_tagged_op *op);
 extern const struct tern_tagged_method tern_tagged_by_split;
 
-/* Make sure that the sender does not write to the buffer any more, before the program gets it back. A sender copies the
- * pieces that it has taken at once, so the wait is short; but the sender may be stopped, so the wait is bounded. */
+/* Make sure that the sender does not write to the buffer any more, before the program gets it back. The wait for the
+ * pieces that the sender has taken is usually short, because the sender copies them at once. It is bounded, because the
+ * sender's process may be stopped. */
 void tern_op_tagged_split_stop(struct tern_tagged_op *op);
 
 /* The arguments of an ASSIST: two halves of the id of the send, the index of the work split, and the split's key. The
@@ -99,7 +101,7 @@ void tern_op_tagged_split_stop(struct tern_tagged_op *op);
 #define TERN_ASSIST_ARGS 4
 enum { TERN_SPLIT_ADDR, TERN_SPLIT_SIZE, TERN_SPLIT_PROBE, TERN_SPLIT_PIECE };
 
-/* The work splits of the rank on the link to the peer. */
+/* Return the work splits of the rank on the link to the peer. */
 struct tern_work_split *tern_op_tagged_splits(int rank, int peer);
 
 /* Copy some of the pieces that receivers have opened to sends of the context. Must be called by the context's
@@ -113,14 +115,14 @@ void tern_op_tagged_on_assist(const tern_am_event *event, void *user); /* handle
 
 /* ---- send.c: sends ---- */
 
-/* Start a send whose peer, tag, buffer and size are set. On an error the request is not active. */
+/* Start a send whose peer, tag, buffer and size are set. If the call returns an error, the request is not active. */
 tern_status tern_op_tagged_start_send(struct tern_request *request);
 
 /* Send an inline or eager message that needs no FIN, if there is space now and no send to the rank is queued. Returns
  * TERN_AGAIN if the message needs a request. */
 tern_status tern_op_tagged_send_now(struct tern_ctx *ctx, int rank, uint64_t tag, const void *buf, size_t len);
 
-/* The eager limit: messages of up to this many bytes travel with their data, whichever rank sends them. */
+/* The eager limit: messages of up to this many bytes are sent with their data, by every rank. */
 extern uint64_t tern_op_tagged_eager_max;
 
 /* Prepare to inject a short message with few stores (base/spsc_ring.h). This works only if the message fits into the
@@ -146,8 +148,8 @@ static inline __attribute__((always_inline)) const struct tern_tagged_peer *tern
     return NULL;
 }
 
-/* Inject a message into the ring that tern_op_tagged_reserve has locked, and wake the receiver if it sleeps. Each
- * function ends with a call, if it makes one, so that no register has to be saved for later code. Lengths other than 8
+/* Inject a message into the ring that tern_op_tagged_reserve has locked, and wake the receiver if it sleeps. A call of
+ * another function is the last action of each function, so that no registers have to be saved. Lengths other than 8
  * need more registers, and are therefore handled out of line. */
 tern_status tern_op_tagged_inject_bytes(const struct tern_tagged_peer *flow, uint32_t scope, uint64_t tag,
                                         const void *buf, size_t len);
@@ -159,7 +161,7 @@ static inline __attribute__((always_inline)) tern_status tern_op_tagged_push(con
     struct tern_ring_mp_producer *outlet = flow->inject.producer;
     struct tern_slot             *slot = flow->inject.slot;
 
-    tern_base_order_before(&tern_op_tagged_lock); /* any thread may learn of this message */
+    tern_base_order_before(&tern_op_tagged_lock); /* any thread may handle responses to this message */
     tern_base_ring_push_short(&outlet->producer, wire_tagged_first(WIRE_TAGGED_INLINE, len, false, scope), tag, buf,
                               len);
     tern_base_biased_unlock(&outlet->lock, true);
@@ -177,8 +179,8 @@ static inline __attribute__((always_inline)) tern_status tern_op_tagged_inject(c
 /* Retry the queued sends of the context. */
 void tern_op_tagged_progress_sends(struct tern_tagged *tagged);
 
-/* Send a FIN to the sender of a message. Returns TERN_AGAIN if there is no space or another thread is delivering.
- * tern_op_tagged_send_fin_now is for the delivering thread itself. */
+/* Send a FIN to the sender of a message. Returns TERN_AGAIN if there is no space or another thread is delivering. Only
+ * the delivering thread may call tern_op_tagged_send_fin_now. */
 tern_status tern_op_tagged_send_fin(int rank, uint64_t id, tern_status status);
 tern_status tern_op_tagged_send_fin_now(int rank, uint64_t id, tern_status status);
 
@@ -194,10 +196,11 @@ void tern_op_tagged_on_fin(const tern_am_event *event, void *user); /* handler o
  * some messages are left. */
 bool tern_op_tagged_forget(void);
 
-/* Drop the unexpected messages of a team that was freed, and return their number. Not in a handler. */
+/* Drop the unexpected messages of a team that was freed, and return the number of dropped messages. A message whose
+ * sender waits for a FIN is kept if there is no space for the FIN. Must not be called in a handler. */
 uint32_t tern_op_tagged_forget_scope(uint64_t scope);
 
-/* Called after a receive was posted: a message that was pushed back may match now, and its sender may be dead. */
+/* Called after a receive was posted: a message that was refused may match the receive, and its sender may be dead. */
 static inline void tern_op_tagged_posted(struct tern_request *request)
 {
     if (TERN_UNLIKELY(tern_core_message_refuses(TERN_CHANNEL_TAGGED))) /* a hint */
@@ -236,7 +239,7 @@ static inline __attribute__((always_inline)) bool tern_op_tagged_recv_again(stru
     return again;
 }
 
-/* Whether a matched probe of the context holds a message that has not been received. */
+/* Return whether a matched probe of the context holds a message that has not been received. */
 bool tern_op_tagged_has_probed(const struct tern_ctx *ctx);
 
 /* Start to receive a message that a matched probe holds. Returns false if there is no memory; then the probe still
@@ -247,13 +250,15 @@ bool tern_op_tagged_start_mrecv(struct tern_request *request, struct tern_messag
 void tern_op_tagged_unpost(struct tern_request *request);
 
 /* Find the oldest unexpected message that matches, and describe it. Returns TERN_PENDING if there is none. If out is
- * NULL the message stays stored; otherwise the message is removed and owned by a matched probe of the context. */
+ * NULL, the message stays stored; otherwise the message is removed from the table, and a matched probe of the context
+ * holds it. */
 tern_status tern_op_tagged_find(struct tern_ctx *ctx, const struct tern_match_name *name, uint64_t care,
                                 tern_request_info *info, struct tern_message **out);
 
-/* tern_op_tagged_senders_dead: whether every rank that could send a matching message is dead. tern_op_tagged_deserted:
- * whether, in addition, no matching message is in flight. */
+/* tern_op_tagged_senders_dead returns whether every rank that could send a matching message is dead.
+ * tern_op_tagged_deserted returns whether, in addition, no message of these ranks is in flight. */
 bool tern_op_tagged_senders_dead(const struct tern_ctx *ctx, const struct tern_match_name *name);
 bool tern_op_tagged_deserted(const struct tern_ctx *ctx, const struct tern_match_name *name);
 
-extern uint64_t tern_op_tagged_kept_bytes; /* of stored messages. Guarded by the lock; a hint for reports */
+/* The memory of the stored messages, in bytes. Guarded by the lock; without it, a hint for reports. */
+extern uint64_t tern_op_tagged_kept_bytes;

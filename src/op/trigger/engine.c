@@ -9,7 +9,8 @@
 #include "op/start.h"
 #include "op/trigger/helper.h"
 
-#define REFUSALS 16 /* maximum number of starts without space per pass; the next pass begins after them */
+/* Maximum number of starts that find no space in one pass. The next pass begins with the operations behind them. */
+#define REFUSALS 16
 
 /* ---- changes of counters ---- */
 
@@ -87,7 +88,7 @@ static __attribute__((cold, noinline)) void count_failure(struct tern_counter *c
     counter->error = first ? status : counter->error;
     /* release: the error before the count. Pairs with tern_op_counter_failures(). */
     atomic_fetch_add_explicit(&counter->failures, 1, memory_order_release);
-    while (first && (watch = find_watch(counter))) { /* after the first failure no more events are accepted */
+    while (first && (watch = find_watch(counter))) { /* later events fail at once: trigger.c, accept() */
         tern_op_threshold_remove(&counter->armed, &watch->armed);
         tern_op_engine_end(watch, status);
     }
@@ -109,7 +110,7 @@ void tern_op_engine_count(struct tern_counter *counter, tern_status status)
         count_failure(counter, status);
 }
 
-/* Complete an operation that was started. */
+/* Complete an operation that was started, and update its counter. */
 static void finish(struct tern_trigger *trigger, tern_status status)
 {
     struct tern_engine *engine = trigger->engine;
@@ -122,8 +123,8 @@ static void finish(struct tern_trigger *trigger, tern_status status)
     if (trigger->counter)
         count(trigger->counter, trigger, status);
     tern_op_engine_end(trigger, status);
-    tern_op_engine_busy_dec(engine); /* last, so that busy does not reach 0 before the counters that it moved are
-                                      * counted */
+    tern_op_engine_busy_dec(engine); /* last, so that busy does not reach 0 before the counter that the operation has
+                                      * moved is counted */
 }
 
 /* ---- parked operations (core/op.h) ---- */
@@ -157,7 +158,7 @@ void tern_op_engine_ready(struct tern_trigger *trigger)
 {
     struct tern_engine *engine = trigger->engine;
 
-    if (trigger->state != TERN_TRIGGER_STARTED) /* otherwise its start has found no space */
+    if (trigger->state != TERN_TRIGGER_STARTED) /* otherwise it has found no space, and keeps its epoch */
         trigger->epoch = engine->epoch;
     tern_op_trigger_set_state(trigger, TERN_TRIGGER_READY);
     trigger->when = NULL;
@@ -178,7 +179,7 @@ static tern_status start(struct tern_trigger *trigger)
     int             rank = trigger->rank;
     tern_status     st = TERN_ERR_PEER;
 
-    tern_op_trigger_set_state(trigger, TERN_TRIGGER_STARTED); /* the operation may be gone after its start */
+    tern_op_trigger_set_state(trigger, TERN_TRIGGER_STARTED); /* the operation may be freed by its start */
     if (rank < 0 || !tern_core_job_lost(rank)) {
         st = op->link.xfer.part ? tern_op_try(op) : op->kind->start(op);
         if (TERN_UNLIKELY(st == TERN_ERR_PEER))
@@ -206,7 +207,7 @@ static bool fire(struct tern_engine *engine)
     return true;
 }
 
-/* Try to start each operation that is ready now. Returns whether any was started. */
+/* Try to start each operation that is ready now. Returns whether an operation was started. */
 static bool start_ready(struct tern_engine *engine)
 {
     unsigned refused = 0;
@@ -245,8 +246,8 @@ bool tern_op_engine_progress(struct tern_engine *engine)
 void tern_op_engine_progress_in_handler(struct tern_engine *engine)
 {
     if (tern_core_in_handler())
-        while (fire(engine)) /* a threshold that was reached stays reached, whatever the handler does to the counter
-                              * next */
+        while (fire(engine)) /* operations whose threshold was reached start even if the handler sets the counter
+                              * back */
             continue;
     else
         tern_op_engine_progress(engine);
@@ -326,7 +327,7 @@ uint32_t tern_op_engine_next_epoch(struct tern_ctx *ctx)
     uint32_t            epoch;
 
     pthread_mutex_lock(&engine->lock);
-    while (fire(engine)) /* what counters have triggered belongs to the epoch */
+    while (fire(engine)) /* operations that counters have triggered belong to the epoch */
         continue;
     epoch = engine->epoch++;
     pthread_mutex_unlock(&engine->lock);

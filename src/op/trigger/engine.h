@@ -1,13 +1,13 @@
 /* engine.h: the trigger engine, which starts operations when counters reach thresholds.
  *
  * A context that has counters has an engine, and the engine has a context of its own. All operations that update a
- * counter or wait for one start on that context. A thread must hold the engine's lock to use it: the program's thread
- * does so whenever it makes progress, and the helper thread does so while the program computes (helper.h). The
- * program's own context therefore needs no lock, and its operations cost the same as without counters.
+ * counter or wait for one start on that context. A thread must hold the engine's lock to use that context: the
+ * program's thread takes the lock whenever it makes progress, and the helper thread takes it while the program computes
+ * (helper.h). The program's own context therefore needs no lock, and its operations cost the same as without counters.
  *
  * A counter whose value reaches a threshold is put on a list (moved), and operations whose threshold is reached are put
- * on another list (ready). One loop works off both lists. Neither is processed from within the other, so that chains of
- * any length need no stack.
+ * on another list (ready). One loop processes both lists, and the processing of an entry only adds further entries, so
+ * that chains of operations of any length do not need a deep stack.
  */
 #pragma once
 
@@ -27,25 +27,25 @@ enum tern_trigger_state {
     TERN_TRIGGER_DONE,
 };
 
-/* What the engine adds to an operation that updates a counter or waits for one. Such an operation is parked until it
- * may start on the engine's context. It never waits there, and the engine learns of its completion. An operation that
- * is not a transfer, such as an active message, has no part, and is complete when it has started. */
+/* The state that the engine adds to an operation that updates a counter or waits for one. Such an operation is parked
+ * until it may start on the engine's context. Its start never waits, and the engine is told of its completion. An
+ * operation that is not a transfer, such as an active message, has no part, and is complete when it has started. */
 struct tern_trigger {
     struct tern_threshold armed; /* must be first */
     struct tern_op       *op;
     struct tern_engine   *engine;
     uint32_t              state;   /* enum tern_trigger_state. Written under the engine's lock, read by reports */
     uint32_t              flags;   /* of tern_opts */
-    struct tern_counter  *when;    /* the counter that it waits for; NULL: it does not wait any more */
+    struct tern_counter  *when;    /* the counter that the operation waits for; NULL: it does not wait any more */
     struct tern_counter  *counter; /* the counter that is updated on completion; NULL: none */
-    struct tern_counter  *target;  /* of a counter addition: the counter to add to */
+    struct tern_counter  *target;  /* the counter to which a counter addition adds; NULL: none */
     struct tern_list      ready;   /* in the list of operations that are ready to start */
     struct tern_list      all;     /* in the list of all operations of the engine */
     uint64_t              bytes;   /* added to the counter with TERN_COUNT_BYTES */
-    int                   rank;    /* in the job; -1: none */
-    uint32_t              epoch;   /* of the engine, when the operation became ready to start */
-    bool                  silent;  /* an event reports the error, not tern_quiet */
-    bool                  watch;   /* the operation does nothing: it is only an event of the counter */
+    int                   rank;    /* rank of the job that the operation concerns; -1: none */
+    uint32_t              epoch;   /* the engine's epoch when the operation became ready to start */
+    bool                  silent;  /* an event reports the error, so tern_quiet does not */
+    bool                  watch;   /* the operation only completes an event of the counter */
 };
 
 struct tern_counter {
@@ -66,15 +66,15 @@ struct tern_engine {
     struct tern_ctx            *ctx;   /* the context on which the engine starts operations */
     struct tern_list            counters, moved;
     struct tern_list            all;         /* the triggers of all operations, newest first */
-    struct tern_list            ready;       /* those that are ready to start, in this order */
+    struct tern_list            ready;       /* triggers that are ready to start, in this order */
     _Atomic uint32_t            ready_count; /* read without the lock by threads that check for space */
-    uint32_t                    epoch;       /* changes when the program asks for the end of all operations */
+    uint32_t                    epoch;       /* incremented when the program starts to wait for all operations */
     tern_status                 failed;      /* the first error of an operation without an event */
     const char                 *failed_what;
     int                         failed_rank;
-    struct tern_tagged *_Atomic tagged; /* matched receives whose data is to be fetched here: op/tagged/tagged.h; NULL:
-                                 * none */
-    struct tern_activity        activity; /* whether the program polls, and so makes progress itself */
+    struct tern_tagged *_Atomic tagged;   /* tagged state whose matched receives fetch their data on this engine
+                                         * (op/tagged/tagged.h); NULL: none */
+    struct tern_activity        activity; /* whether the program polls, and thus makes progress itself */
     struct tern_list            helped;   /* in the list of engines that the helper thread polls */
 };
 
@@ -88,8 +88,8 @@ tern_status tern_op_counter_add(struct tern_counter *counter, uint64_t value);
 size_t      tern_op_counter_cancel(struct tern_counter *counter);
 tern_status tern_op_counter_error(struct tern_counter *counter); /* of the first failure; TERN_OK: no failure */
 
-/* An operation that is not of the engine will update the counter when it ends, and has ended. The caller does not hold
- * the lock. */
+/* Announce that an operation that does not belong to the engine will update the counter when it ends (use), and report
+ * that it has ended (used). The caller does not hold the lock. */
 void tern_op_counter_use(struct tern_counter *counter);
 void tern_op_counter_used(struct tern_counter *counter, tern_status status);
 
@@ -104,8 +104,8 @@ static inline uint64_t tern_op_counter_failures(const struct tern_counter *count
     return atomic_load_explicit(&counter->failures, memory_order_acquire); /* pairs with count_failure() */
 }
 
-/* Take ownership of an operation that is to start now or when its counter reaches its threshold, and fill the events of
- * opts. Returns TERN_AGAIN or an error if the operation is not accepted; then it has been freed. rank is the rank of
+/* Take ownership of an operation that is to start now or when its counter reaches its threshold, and fill in the events
+ * of opts. Returns TERN_AGAIN or an error if the operation is not accepted; then it has been freed. rank is the rank of
  * the job that the operation concerns, or -1, and target the counter that it adds to, or NULL. */
 tern_status tern_op_engine_park(struct tern_op *op, const tern_opts *opts, int rank, struct tern_counter *target);
 
@@ -131,15 +131,18 @@ tern_status tern_op_engine_open(struct tern_ctx *owner);
 
 /* Make progress on all operations of the engine. Returns whether any operation has started or completed. */
 bool tern_op_engine_progress(struct tern_engine *engine);
-/* Like tern_op_engine_progress, except that nothing starts if the caller is a message handler: a handler must not wait,
- * and its thread may be using another context. Operations whose threshold is reached only become ready then. */
+/* Make progress on all operations of the engine, but start no operation if the caller is a message handler: a handler
+ * must not wait, and its thread may be using another context. In a handler, operations whose threshold is reached only
+ * become ready to start. */
 void tern_op_engine_progress_in_handler(struct tern_engine *engine);
 
-/* Called after the value of a counter has changed: put the counter on the list if an operation may have to start. */
+/* Put the counter on the list of moved counters if an operation may have to start. The caller has changed the value of
+ * the counter. */
 void tern_op_engine_moved(struct tern_counter *counter);
-/* Put an operation, which is counted in busy, on the list of operations that are ready to start. */
+/* Put an operation, which is counted in engine_busy, on the list of operations that are ready to start. */
 void tern_op_engine_ready(struct tern_trigger *trigger);
-/* Complete an operation, with status for its events. Updates no counter. An operation without events is freed. */
+/* Complete an operation, with the status for its events, without an update of its counter. An operation without events
+ * is freed. */
 void tern_op_engine_end(struct tern_trigger *trigger, tern_status status);
 /* Free an operation that has ended, or is dropped. */
 void tern_op_engine_free(struct tern_trigger *trigger);
@@ -149,13 +152,14 @@ static inline void tern_op_trigger_set_state(struct tern_trigger *trigger, enum 
     __atomic_store_n(&trigger->state, (uint32_t)state, __ATOMIC_RELAXED); /* read without the lock for reports only */
 }
 
-/* The number of operations to do. Readers that only ask whether the context is busy need no lock. */
+/* Return the number of operations that are ready to start or have started, and have not completed, plus the number of
+ * moved counters. Readers that only ask whether the context is busy need no lock. */
 static inline uint32_t tern_op_engine_busy(const struct tern_engine *engine)
 {
     return atomic_load_explicit(&engine->owner->engine_busy, memory_order_relaxed);
 }
 
-/* The number of operations that are ready to start; only a hint without the lock. */
+/* Return the number of operations that are ready to start; without the lock, it is only a hint. */
 static inline uint32_t tern_op_engine_waiting(const struct tern_engine *engine)
 {
     return atomic_load_explicit(&engine->ready_count, memory_order_relaxed);

@@ -1,8 +1,8 @@
 /* helper.c: the poller that makes progress on engines while the program computes.
  *
- * A program that makes progress itself does all the work. If a context with work to do was not polled since the last
- * check, the helper thread (core/helper.h) makes progress instead of the program, and every peer that has news wakes
- * it. Links whose operations wait for a time and do not ring the bell are polled every millisecond.
+ * A program that makes progress itself does all the work. If the program has not polled a context with work to do since
+ * the last check, the helper thread (core/helper.h) makes progress instead of the program, and the messages of peers
+ * wake the thread. Links whose operations wait for a time and do not ring the bell are polled every millisecond.
  *
  * While a receive of a long message is outstanding, the helper thread also polls for tagged messages. It runs no
  * handlers of active messages; these run only in threads of the program.
@@ -42,7 +42,7 @@ void tern_op_helper_leave(struct tern_engine *engine)
     pthread_mutex_unlock(&helper.lock);
 }
 
-/* The tagged state, if receives of long messages are posted or to be fetched; otherwise NULL. */
+/* Return the tagged state if receives of long messages are posted, or matched and not fetched; otherwise NULL. */
 static struct tern_tagged *receiving(const struct tern_engine *engine)
 {
     /* pairs with need_engine() */
@@ -51,8 +51,8 @@ static struct tern_tagged *receiving(const struct tern_engine *engine)
     return tagged && atomic_load_explicit(&tagged->wishes, memory_order_relaxed) > 0 ? tagged : NULL; /* a hint */
 }
 
-/* Make progress on an engine. The caller holds the engine's lock. If no operation is left, the work is to receive
- * messages that have not arrived yet. */
+/* Make progress on an engine. The caller holds the engine's lock. Returns the time until the next poll. If no operation
+ * is left, the engine waits only for messages to arrive, which end the sleep of the helper thread. */
 static int64_t work(struct tern_engine *engine, struct tern_tagged *tagged, uint32_t delivered)
 {
     bool any = tagged && tern_op_tagged_start_matched(engine, tagged, TERN_OK);
@@ -60,12 +60,12 @@ static int64_t work(struct tern_engine *engine, struct tern_tagged *tagged, uint
     any |= tern_op_engine_progress(engine);
     any |= tern_core_message_delivered() != delivered;
     if (any)
-        tern_boot_wake(tern_core_job_slot(tern_job.boot.rank)); /* the program may be waiting for it */
+        tern_boot_wake(tern_core_job_slot(tern_job.boot.rank)); /* the program may be waiting for an operation */
     return any || tern_op_engine_busy(engine) > 0 ? TERN_HELPER_LONGEST_NAP : TERN_HELPER_EVENT;
 }
 
-/* Make progress on one engine, unless the program does. The program that has created work is usually about to wait for
- * it, so an engine that had none counts as polled: two threads that do the same work are slower than one. */
+/* Make progress on one engine, unless the program does. An engine without work is marked as polled: a program that
+ * starts an operation usually waits for it soon, and two threads that do the same work are slower than one. */
 static int64_t poll_engine(struct tern_engine *engine)
 {
     uint32_t            delivered = tern_core_message_delivered();
@@ -93,7 +93,7 @@ static int64_t poll_engines(struct tern_helper_poller *poller, bool again)
 
     (void)poller;
     if (again && helper.last == TERN_HELPER_NAP)
-        return TERN_HELPER_NAP; /* the announced nap is short, so that nothing has to end it */
+        return TERN_HELPER_NAP; /* the announced nap is short, so no wake has to end it */
     pthread_mutex_lock(&helper.lock);
     if (!helper.over) {
         TERN_LIST_EACH(struct tern_engine, engine, &helper.engines, helped) {

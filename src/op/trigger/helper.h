@@ -3,11 +3,12 @@
 
 #include "op/trigger/engine.h"
 
-/* Add an engine to those that the helper thread polls, and remove an engine that is about to be closed. */
+/* Add an engine to the list of engines that the helper thread polls, and remove an engine that is about to be
+ * closed. */
 void tern_op_helper_join(struct tern_engine *engine);
 void tern_op_helper_leave(struct tern_engine *engine);
 
-/* Let the helper thread poll the engines, unless that is disabled (TERN_PROGRESS_THREAD). */
+/* Let the helper thread poll the engines, unless TERN_PROGRESS_THREAD disables the thread. */
 tern_status tern_op_helper_start(void);
 
 /* Wake the helper thread because an engine has work to do. */

@@ -1,7 +1,7 @@
 /* threshold.h: a priority queue of entries that wait for a number to reach their threshold. The lowest threshold comes
  * first; entries with equal thresholds are in FIFO order.
  *
- * Entries that are added with ascending thresholds, as in a chain, are in a FIFO list; the others are in a heap. The
+ * Entries that are added with ascending thresholds, as in a chain, are in a FIFO list; all others are in a heap. The
  * entries are embedded in the waiting objects and know their position, so that they can be removed from the middle.
  */
 #pragma once
@@ -32,7 +32,7 @@ bool tern_op_threshold_add(struct tern_threshold_queue *heap, struct tern_thresh
 /* Remove an entry, which must be in the queue. */
 void tern_op_threshold_remove(struct tern_threshold_queue *heap, const struct tern_threshold *armed);
 
-/* Whether the threshold of any entry is reached. */
+/* Return whether the threshold of any entry is reached. */
 static inline bool tern_op_threshold_reached(const struct tern_threshold_queue *heap, uint64_t reached)
 {
     return (heap->first && heap->first->threshold <= reached) ||

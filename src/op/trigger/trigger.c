@@ -1,5 +1,5 @@
-/* trigger.c: what the program does with counters, and parking operations that update a counter or wait for one. See
- * engine.h. */
+/* trigger.c: the operations of the program on counters, and the parking of operations that update a counter or wait for
+ * one. See engine.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,8 @@
 #include "op/trigger/engine.h"
 #include "op/trigger/helper.h"
 
-/* Start the operations that are due, and release the lock of the engine. The helper thread does what is left. */
+/* Start the operations whose threshold is reached, and release the lock of the engine. If operations are left, the
+ * helper thread is woken. */
 static void progress_and_unlock(struct tern_engine *engine)
 {
     bool left;
@@ -30,7 +31,7 @@ static void progress_and_unlock(struct tern_engine *engine)
 /* ---- counters ---- */
 
 static struct tern_retired freed = TERN_RETIRED_INIT(freed); /* counters */
-static struct tern_roster  counters;                         /* the memory of all counters, freed ones included */
+static struct tern_roster  counters;                         /* the memory of all counters, including freed ones */
 
 static struct tern_counter *counter_new(void)
 {
@@ -90,7 +91,8 @@ static size_t cancel_all(struct tern_counter *counter)
     return n;
 }
 
-/* The number of users other than operations that wait for the counter itself; cancelling the latter removes them. */
+/* Return the number of users without the operations that wait for the counter itself, which are no longer users once
+ * they are cancelled. */
 static uint32_t users_elsewhere(const struct tern_counter *counter)
 {
     uint32_t                     users = counter->users;
@@ -122,8 +124,8 @@ bool tern_op_counter_free(struct tern_counter *counter)
     return true;
 }
 
-/* Called after any thread has changed a counter: start the operations that are due, release the lock, and wake the
- * waiting threads. */
+/* Start the operations whose threshold is reached, release the lock, and wake the waiting threads. The caller has
+ * changed a counter. */
 static void wake_all(struct tern_engine *engine)
 {
     progress_and_unlock(engine);
@@ -191,7 +193,7 @@ tern_status tern_op_counter_error(struct tern_counter *counter)
 
 /* ---- parking ---- */
 
-/* An operation that is only an event of a counter does nothing. */
+/* Start an operation that is only an event of a counter: there is nothing to do. */
 static tern_status watch_start(struct tern_op *op)
 {
     (void)op;
@@ -200,7 +202,8 @@ static tern_status watch_start(struct tern_op *op)
 
 static const struct tern_op_kind watch_kind = { .start = watch_start };
 
-/* The maximum number of operations without a trigger that may wait for space; beyond it, submitting waits. */
+/* If this many operations are ready to start and wait for space, the start of further operations without a threshold
+ * waits, too. */
 #define MOST_READY 256
 
 static bool is_full(const struct tern_engine *engine)
@@ -225,8 +228,8 @@ static void space_describe(void *arg, char *text, size_t size)
              trigger->op->call);
 }
 
-/* Apply back-pressure: an operation that only updates a counter waits for space, as every operation does. A triggered
- * operation is stored instead, which costs memory. */
+/* Apply back-pressure: an operation that updates a counter, but does not wait for one, waits for space like an
+ * operation without a counter. A triggered operation does not wait; it is stored, which costs memory. */
 static tern_status wait_for_space(struct tern_trigger *trigger)
 {
     struct tern_wait wait = { .poll = space_poll,
@@ -294,7 +297,7 @@ static tern_status no_memory(const struct tern_op *op)
                           op->call);
 }
 
-/* Add the operation to the engine and start what is due. */
+/* Add the operation to the engine, and start the operations whose threshold is reached. */
 static tern_status accept(struct tern_trigger *trigger)
 {
     struct tern_engine *engine = trigger->engine;
@@ -304,7 +307,7 @@ static tern_status accept(struct tern_trigger *trigger)
         pthread_mutex_unlock(&engine->lock);
         return no_memory(trigger->op);
     }
-    if (trigger->watch && trigger->when && trigger->when->error < 0) { /* it waits, and the counter has failed before */
+    if (trigger->watch && trigger->when && trigger->when->error < 0) { /* the counter has already failed */
         tern_op_threshold_remove(&trigger->when->armed, &trigger->armed);
         tern_op_engine_end(trigger, trigger->when->error);
     }
@@ -312,7 +315,7 @@ static tern_status accept(struct tern_trigger *trigger)
     return TERN_OK;
 }
 
-/* Fill the events. An operation that has already succeeded needs none. */
+/* Fill in the events. An operation that has already succeeded is dropped, and its events are complete. */
 static void fill(struct tern_op *op, const tern_opts *opts)
 {
     /* acquire: pairs with tern_op_engine_end(). */
@@ -397,7 +400,7 @@ static const struct tern_op_kind message_kind = { .start = message_start };
 static const struct tern_op_step then_message = { .start = placed_start,
                                                   .blocked = ", whose message waits for space in the target's queue" };
 
-/* The payload of a long message may take long, and is transferred first. */
+/* Let the message be the second step of the transfer of its payload, which may take long. */
 static void transfer_first(struct message *m, const struct tern_link_part *part)
 {
     m->op.kind = &tern_op_contig_kind;
@@ -429,7 +432,7 @@ tern_status tern_op_trigger_am(struct tern_ctx *ctx, int peer, const tern_am *am
 
 /* ---- counter additions and watches ---- */
 
-/* Create an operation on a counter. It may be parked although its options name no counter. */
+/* Create an operation on a counter, on the engine's context, although its options may name no counter. */
 static struct tern_op *counter_op_new(const struct tern_counter *counter, const struct tern_op_kind *kind,
                                       const char *call)
 {
