@@ -42,9 +42,10 @@ int         tern_op_engine_in_region(struct tern_engine *engine, uint32_t number
  *   retire     the context is about to be closed. Returns TERN_OK: nothing is outstanding, and nothing can start any
  *              more. TERN_PENDING: something is outstanding. An error: the program must do something first; nothing was
  *              changed.
- *   describe write a description of everything that is outstanding release the context is closed: free its tagged
- *   state, except its requests, which become invalid forget the memory of the closed context is used again: free its
- *   requests disable make the requests invalid, without a lock: this process is a child of the rank (core/fork.c) */
+ *   describe   write a description of everything that is outstanding
+ *   release    the context is closed: free its tagged state, except its requests, which become invalid
+ *   forget     the memory of the closed context is used again: free its requests
+ *   disable    make the requests invalid, without a lock: this process is a child of the rank (core/fork.c) */
 void        tern_op_tagged_advance(struct tern_ctx *ctx);
 tern_status tern_op_tagged_retire(struct tern_ctx *ctx);
 void        tern_op_tagged_describe(const struct tern_ctx *ctx, char *text, size_t size);

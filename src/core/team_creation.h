@@ -1,8 +1,9 @@
 /* team_creation.h: a call of this rank that creates a team by its members alone, and the state of all such calls. The
  * protocol is explained in team_create.c.
  *
- *   team_create.c the steps of the call team_receive.c incoming messages team_refuse.c messages that are sent, calls
- *   that fail, and the refusal of calls that come later
+ *   team_create.c    the steps of the call
+ *   team_receive.c   incoming messages
+ *   team_refuse.c    messages that are sent, calls that fail, and the refusal of calls that come later
  */
 #pragma once
 

@@ -1,9 +1,10 @@
 /* direct_work.c: what each member does in a long call on one node (direct.h, direct_with.h).
  *
- *     broadcast each member reads its copy from the root, but the root writes an n-th of each copy reduce, allreduce,
- *     scans each member combines a slice of all arrays, and writes the result where it is needed reduce_scatter each
- *     member combines its block of the arrays of all gather each member writes its block to the root scatter,
- *     allgather, alltoall each member reads the blocks that it gets
+ *     broadcast                      each member reads its copy from the root, but the root writes an n-th of each copy
+ *     reduce, allreduce, scans       each member combines a slice of all arrays, and writes it where it is needed
+ *     reduce_scatter                 each member combines its block of the arrays of all
+ *     gather                         each member writes its block to the root
+ *     scatter, allgather, alltoall   each member reads the blocks that it gets
  *
  * Reductions combine one rank after the other, so that the result does not depend on the slices. They do so in chunks
  * that stay in the caches. */
