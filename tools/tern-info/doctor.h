@@ -6,7 +6,7 @@
  *   from the host   tern-doctor VERSION LAYOUT         the greeting
  *   to the host     set NAME=VALUE                     a variable for the environment
  *                   agent COMMAND                      the agent, for `reach`
- *                   facts RANKS ALL SECONDS            check this machine for so many ranks of a job of ALL
+ *                   facts RANKS ALL SECONDS            check this machine for RANKS of the ALL ranks of a job
  *                   listen INDEX                       open a port, and answer there as host INDEX
  *                   connect INDEX ADDRESS PORT         with `go`: connect to the port of host INDEX
  *                   reach INDEX NAME                   with `go`: call host INDEX through the agent
@@ -136,7 +136,7 @@ extern const char *const doctor_kind_name[3];
 /* call.c: call the hosts and talk with them. */
 void doctor_call_all(struct doctor *d);
 void doctor_ask(struct doctor_host *host, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Read until each host that is waited for has answered. A host that has not after so many seconds has failed. */
+/* Read until each host that is asked has answered. A host that has not answered after so many seconds has failed. */
 void doctor_listen(struct doctor *d, double seconds);
 void doctor_end_all(struct doctor *d);
 

@@ -68,7 +68,7 @@ void info_tasks_run(struct info_task *tasks, size_t count, double seconds, bool 
 
 /* Copy the first line of text that is not empty, without control characters, because the text may be anything. */
 void info_first_line(char *line, size_t size, const char *text);
-/* Likewise the last line. */
+/* Copy the last line of text that is not empty, also without control characters. */
 void info_last_line(char *line, size_t size, const char *text);
 
 /* limits.c. A limit that is not set is INFO_UNLIMITED. */
