@@ -69,7 +69,7 @@ void sim_packet_stock_fill(struct sim_packet_stock *stock)
             stock->unused[i] = pool->fresh + SIM_STOCK_BATCH - 1 - i;
         pool->fresh += SIM_STOCK_BATCH;
     } else {
-        fprintf(stderr, "tern-sim: more than %u packets are under way; use larger packets or smaller buffers\n",
+        fprintf(stderr, "tern-sim: more than %u packets are in flight; use larger packets or smaller buffers\n",
                 pool->room);
         exit(1);
     }

@@ -194,7 +194,7 @@ static void text_measured(FILE *to, const struct sim *sim, const struct sim_resu
             sim_hist_mean(totals->network_latency));
     if (result->missing > 0)
         fprintf(to, "    without %lu packets that had not arrived at the end\n", (unsigned long)result->missing);
-    fprintf(to, "  paths          %.3f routers, %.1f%% of packets went round\n",
+    fprintf(to, " paths %.3f routers, %.1f%% of packets on non-minimal paths\n",
             (double)totals->routers / (double)(totals->packets > 0 ? totals->packets : 1),
             100 * (double)totals->rounds / (double)(totals->packets > 0 ? totals->packets : 1));
     text_links(to, result);

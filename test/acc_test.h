@@ -1,6 +1,6 @@
-/* acc_test.h: random accumulates, and a model of them, which combines one element at a time. For the tests of
- * accumulates. The values of floating-point types are whole numbers that every type represents exactly, and their
- * products stay small, so that the order in which operands are combined does not matter. */
+/* acc_test.h: random accumulates for the tests of accumulates, and a model of them, which combines one element at a
+ * time. The values of floating-point types are whole numbers that every type represents exactly, and their products
+ * stay small, so that the order in which operands are combined does not matter. */
 #ifndef TERN_ACC_TEST_H
 #define TERN_ACC_TEST_H
 

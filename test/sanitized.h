@@ -1,4 +1,5 @@
-/* sanitized.h: the sanitizer with which the program is compiled. gcc tells by macros, and clang by features. */
+/* sanitized.h: the sanitizer with which the program is compiled. gcc defines macros for this, and clang has
+ * features. */
 #ifndef TERN_SANITIZED_H
 #define TERN_SANITIZED_H
 

@@ -1,5 +1,5 @@
-/* serve_world.h: what serving an errand needs of a job, where there is none: four ranks on one node, of which this is
- * the first. */
+/* serve_world.h: the parts of a job that serving an RPC needs, for tests without a job: four ranks on one node, of
+ * which this process is the first. */
 #ifndef TERN_SERVE_WORLD_H
 #define TERN_SERVE_WORLD_H
 

@@ -1,5 +1,5 @@
-/* shape_test.h: random vectors, indexed lists and strided boxes, and what they mean: the places of their bytes, one by
- * one, as the naive walk finds them. For the tests of shapes. */
+/* shape_test.h: random vectors, indexed lists and strided boxes for the tests of shapes, and a naive walk that finds
+ * the places of their bytes one by one. */
 #ifndef TERN_SHAPE_TEST_H
 #define TERN_SHAPE_TEST_H
 

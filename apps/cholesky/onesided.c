@@ -61,7 +61,7 @@ static bool onesided_take(struct cholesky *c, bool wait)
     return true;
 }
 
-/* All tiles have arrived, so no rank puts anything more before the next barrier. */
+/* Does nothing: all tiles have arrived, so no rank puts anything more before the next barrier. */
 static void onesided_finish(void)
 {
     CHECK(tern_quiet(TERN_WORLD));

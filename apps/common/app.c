@@ -15,8 +15,8 @@
 static int runs = 5, spoil, style;
 
 static const struct app_option common_options[] = {
-    { "runs", &runs, 1, "timed runs, after one that is not; their median counts" },
-    { "spoil", &spoil, 0, "1: change a result before it is checked, to see that this is found" },
+    { "runs", &runs, 1, "number of timed runs, after one untimed run; the median counts" },
+    { "spoil", &spoil, 0, "1: change a result before the check, which must find that" },
     { NULL, NULL, 0, NULL },
 };
 

@@ -19,7 +19,7 @@ static void armci_begin(struct lu *lu)
     lu->others = app_memory(lu_bytes(lu));
 }
 
-/* The others fetch the block after the next barrier. */
+/* Does nothing: the other ranks fetch the block after the next barrier. */
 static void armci_give(struct lu *lu, int number, int count)
 {
     (void)lu;

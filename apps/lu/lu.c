@@ -116,7 +116,7 @@ static void update(int row, int column, int k)
 
 /* ---- the steps ---- */
 
-/* Whether this rank owns a block in the part of a row, or of a column, that begins at block k. */
+/* Return whether this rank owns a block in the part of a row, or of a column, that begins at block k. */
 static bool has_row(int row, int k)
 {
     for (int j = k; j < blocks; j++)

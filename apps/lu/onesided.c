@@ -15,7 +15,7 @@ static void onesided_begin(struct lu *lu)
     lu->others = app_memory(lu_bytes(lu));
 }
 
-/* The others fetch the block after the next barrier. */
+/* Does nothing: the other ranks fetch the block after the next barrier. */
 static void onesided_give(struct lu *lu, int number, int count)
 {
     (void)lu;

@@ -10,7 +10,7 @@
 #include <pthread.h>
 
 #define NEVER 5u /* a handler that must not run */
-#define ASK 6u   /* runs what_handlers_may() and replies */
+#define ASK 6u   /* its handler calls may() and replies */
 #define ANSWER 7u
 #define UNKNOWN 8u
 #define IGNORE 250u

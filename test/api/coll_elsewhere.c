@@ -1,8 +1,8 @@
 /* coll_elsewhere.c: a rank makes a collective call that does not belong to tern/coll.h, and the others one that does.
  *
  * Promise: on one node, all ranks get TERN_ERR_ARG, and the text names both calls. The test keeps the safety net of
- * waits: a rank that sleeps when another one enters the wrong call finds that at the next periodic look, because a rank
- * that enters a barrier wakes only those that wait for the barrier.
+ * waits: a rank that sleeps when another one enters the wrong call detects that at its next periodic poll, because a
+ * rank that enters a barrier wakes only those that wait for the barrier.
  *
  * ranks: 2 3 4
  * env: TERN_SPIN=0 TERN_YIELDS=0

@@ -1,4 +1,4 @@
-/* find.c: from an address of another rank to the region that contains it.
+/* find.c: tern_region_find, which finds the region of an address of another rank.
  *
  * Promise: tern_region_find returns a region that contains the address, and the offset in it, for every rank; with many
  * regions, also overlapping ones, and as regions are created and freed; an address outside all regions is

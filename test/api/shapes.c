@@ -28,7 +28,7 @@ static void matrix_fill(void)
             matrix[i][j] = value(tern_rank(), i, j);
 }
 
-/* Returns the value that the left neighbour has put here. A service thread may have written it: see job_differ(). */
+/* Returns the value that the left neighbour has put here. A helper thread may have written it: see job_differ(). */
 static double mine(int i, int j)
 {
     double number;

@@ -1,7 +1,7 @@
 /* teams_threads.c: threads that use teams at the same time.
  *
  * Promise: each thread creates, uses and frees its own teams, while other threads of the process do the same with other
- * teams of the same ranks. Threads that create teams of the same parent at once pass different tags.
+ * teams of the same ranks. Threads that create teams of the same parent at the same time pass different tags.
  *
  * ranks: 1 2 3 4
  * sanitized: 2 3

@@ -1,7 +1,7 @@
 #!/bin/bash
-# styles.sh BIN APP RANKS: an application in each of its styles with this number of ranks must find its own result
-# correct. Small problems, whose sizes are no multiples of anything, a tree of several levels, and both distributions of
-# a matrix.
+# styles.sh BIN APP RANKS: an application, run in each of its styles with this number of ranks, must find its own result
+# correct. The problems are small: their sizes are not multiples of the numbers of ranks, the tree has several levels,
+# and the matrix has both distributions.
 set -eu
 bin=$1 app=$2 ranks=$3
 styles="notified onesided message"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# verdict.sh BIN: a wrong result is found, said and told by the exit status, in every style; so is a wrong command line;
-# and where the versions for MPI were built, they find theirs correct or wrong too.
+# verdict.sh BIN: promise: in every style, an application detects a wrong result, prints it and has the exit status 1;
+# it reports a wrong command line. The versions for MPI do the same, if they were built.
 set -u
 bin=$1
 failed=0

@@ -1,9 +1,9 @@
 #!/bin/bash
 # binding.sh: on which cpus the ranks of a job run, and how many threads OpenMP and OpenBLAS start.
 #
-# The kernel is asked (/proc/self/status), not ternrun. ternrun runs with two cpus that belong to different cores, A and
-# B, so that the results do not depend on the machine. Sockets, NUMA nodes and L3 caches come from a machine that hwloc
-# makes up; ranks are not really bound there.
+# The test reads the binding from the kernel (/proc/self/status) instead of asking ternrun. ternrun runs with two cpus
+# that belong to different cores, A and B, so that the results do not depend on the machine. Sockets, NUMA nodes and L3
+# caches come from a machine that hwloc makes up; ranks are not really bound there.
 #
 # timeout: 120
 # labels: tools

@@ -1,7 +1,7 @@
 # cma.sh: cross-memory attach, refused in every way in which a container refuses it, and without the target's help.
 #
-# Promises 3 (puts and gets complete while the target computes) and 10 (another path silently replaces a refused one).
-# The refusals are seccomp filters that cma_job.c applies to itself.
+# Promise: puts and gets complete while the target computes, and if the kernel refuses cross-memory attach, another path
+# silently replaces it. The refusals are seccomp filters that cma_job.c applies to itself.
 #
 # timeout: 300
 . "$(dirname "$0")/lib.sh"

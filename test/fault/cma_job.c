@@ -1,4 +1,5 @@
-/* cma_job.c: registered memory where the kernel refuses cross-memory attach, and promise 3 on every path.
+/* cma_job.c: registered memory where the kernel refuses cross-memory attach, and on every path puts and gets that
+ * complete while the target computes.
  *
  *   cma_job data REFUSAL RANKS    put and get with right data; REFUSAL is made by a seccomp filter before tern_init:
  *                                   none, eperm, enosys, writev (that call only); RANKS: all, or a rank that has it

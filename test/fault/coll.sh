@@ -1,7 +1,7 @@
 # coll.sh: with --on-failure return, a rank dies in the middle of collective calls.
 #
-# Promise 4. coll_job.c has the checks: every survivor gets TERN_ERR_PEER, and the survivors go on with a team of their
-# own, on one node, over the network, and on two hosts. This script checks that all survivors passed them.
+# Promise: every survivor gets TERN_ERR_PEER, and the survivors continue with a team of their own, on one node, over the
+# network, and on two hosts. coll_job.c makes these checks, and this script checks that all survivors passed them.
 #
 # timeout: 200
 # labels: slow

@@ -3,7 +3,7 @@
  *   coll_job HOW US
  *
  * Rank 1 dies US microseconds after it began to make collective calls in a loop. Every other rank gets TERN_ERR_PEER,
- * and goes on with a team of the survivors. A rank that has passed prints "survived RANK".
+ * and continues with a team of the survivors. A rank that has passed prints "survived RANK".
  *
  *   brief     allreduces of 8 bytes
  *   full      allreduces and broadcasts of 300 KB

@@ -2,8 +2,8 @@
 # cut.sh: the network between hosts is cut in the middle of transfers, and mended; hosts and their ranks are stopped
 # and killed.
 #
-# Promise 4 between nodes: deadlines hold for operations on unreachable ranks, operations on dead ranks return
-# TERN_ERR_PEER, and the other ranks continue.
+# Promise: deadlines hold for operations on unreachable ranks, operations on dead ranks return TERN_ERR_PEER, and the
+# other ranks continue.
 #
 # timeout: 300
 # long: FAULT_LINK=ofi

@@ -1,5 +1,5 @@
-/* everyone_job.c: promise: every rank can put to every other rank, and before that it has connections to few of them:
- * those that it communicates with in a barrier.
+/* everyone_job.c: promise: every rank can put to every other rank, and before its first put it has connections only to
+ * the few ranks with which it communicates in a barrier.
  */
 #include "job_test.h"
 

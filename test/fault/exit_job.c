@@ -10,7 +10,7 @@
  * itself; the others are in a barrier).
  *
  * Every rank prints "here RANK" and does not flush. A function registered with atexit prints "atexit", and a rank that
- * goes on prints "goes on"; both are wrong, except after HOW child.
+ * continues prints "goes on"; both are wrong, except after HOW child.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -1,8 +1,10 @@
 /* gone_job.c: ranks that have died or left, and their memory. Rank 0 prints "held" if the promise holds.
  *
  *   gone_job memory   rank 1 dies; when rank 0 has freed the region, the system has the memory of both parts back
- *   gone_job left     rank 1 has left the job, because the others did not come in time: a bounced put to it ends
- *   gone_job detail   a put without an event fails at its end: tern_quiet tells which, not what failed in a call before
+ *   gone_job left     rank 1 has left the job, because the others did not call tern_finalize in time: a bounced put to
+ *                     rank 1 ends
+ *   gone_job detail   a put without an event fails at its end: the text of tern_quiet describes this put, and not an
+ *                     earlier error
  */
 #include <signal.h>
 #include <sys/mman.h>

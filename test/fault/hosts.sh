@@ -97,7 +97,7 @@ refused "a host that cannot be reached" unreachable \
     '^ternrun: host b: no ternrun answers there: .* status 255: connect to host b: No route to host; see tern-info --doctor --hosts b$'
 refused "a host without ternrun" lacking '^ternrun: host b: no ternrun answers there: .* status 127: .*No such file'
 refused "a host with another version" older '^ternrun: host b: it has ternrun 0\.0\.1 \(layout 1\) and this is '
-refused "a host whose shell prints" welcoming "^ternrun: host b: what it answers is not from ternrun: 'Welcome to b'"
+refused "a host whose shell prints" welcoming "^ternrun: host b: its answer is not from ternrun: 'Welcome to b'"
 job "$RUN" --hosts a:2,b:2 --agent "/no/such/agent -x" true
 check "an agent that does not exist: one line, status 127" all_of 'status_is 127' \
     "said \"^ternrun: cannot start the agent '/no/such/agent' for host a: No such file\""

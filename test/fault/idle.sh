@@ -1,8 +1,8 @@
 # idle.sh: a job in which nothing happens uses no processor time, on any link.
 #
-# Promises 3 and 9: waits, and the threads that serve other ranks, sleep in the kernel. The test reads the processor
-# time of every process of the job from /proc, twice. A process that polls would use a whole processor in between; a
-# tenth of that is allowed, because a provider without a descriptor to sleep on is polled a thousand times a second.
+# Promise: waits, and the threads that serve other ranks, sleep in the kernel. The test reads the processor time of
+# every process of the job from /proc, twice. A process that polls would use a whole processor in between; a tenth of
+# that is allowed, because a provider without a descriptor to sleep on is polled a thousand times a second.
 #
 # timeout: 240
 # labels: slow

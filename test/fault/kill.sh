@@ -1,8 +1,8 @@
 # kill.sh: promise: whichever process is killed, at whatever moment, the job ends, prints the reason in one line, and
 # leaves nothing behind.
 #
-# Promise 4 (nothing hangs, the others learn which rank died) and the promises of ternrun about its end. The moments
-# are drawn from FAULT_SEED, which is printed; FAULT_KILLS is the number of kills for each number of ranks. The default
+# The other ranks learn which rank died, and ternrun keeps its promises about the end of a job. The moments of the kills
+# follow from FAULT_SEED, which is printed; FAULT_KILLS is the number of kills for each number of ranks. The default
 # kills every rank and ternrun at least once; scripts/soak kills at random moments as well.
 #
 # timeout: 300

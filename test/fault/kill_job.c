@@ -4,8 +4,8 @@
  *
  *   kill_job mix SEED         allocate, register, put, get, barrier, allgather; a wrong byte or an error ends it
  *   kill_job cycle SEED       as mix for a few steps, then finalize and exit 0
- *   kill_job join RANK        the rank tarries before tern_init while the others are in it
- *   kill_job leave RANK       the rank tarries before tern_finalize while the others are in it
+ *   kill_job join RANK        the rank sleeps before tern_init while the others are in tern_init
+ *   kill_job leave RANK       the rank sleeps before tern_finalize while the others are in tern_finalize
  *   kill_job end HOW RANK     the rank ends by HOW: segv abort exit3 exit0 fpe term; the others wait in a barrier
  *   kill_job heavy RANK       the rank has much memory to give back when it dies; the others put to it and exit when
  *                             that fails, which must not be taken for the first failure

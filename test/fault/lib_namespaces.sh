@@ -1,7 +1,7 @@
 # lib_namespaces.sh: hosts that share no network but the one between them, after lib.sh and lib_hosts.sh: network
 # namespaces, each with an interface of its own, joined by a bridge. ternrun reaches them by 'ip netns exec'.
 #
-#     namespaces_make NUMBER     make so many hosts, or skip the test where that is not permitted
+#     namespaces_make NUMBER     create this number of hosts, or skip the test if that is not permitted
 #     far RANKS HOSTS ...        run a job of so many ranks on each of so many hosts; far_start: in the background
 #
 # HOSTS are their names. Host i, from 1 on, has the address 10.77.0.i on its interface eth0.

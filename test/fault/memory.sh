@@ -1,7 +1,8 @@
 # memory.sh: promise: a lack of memory is an error with a text, never a signal and never the OOM killer.
 #
-# Promise 5: the error names the amount needed, the amount available and what to change. A part needs root: control
-# groups, small file systems and the pool of huge pages; without root that part is skipped, and the test says so.
+# The error names the amount needed, the amount available and what to change. Some checks need root, because they use
+# control groups, small file systems and the pool of huge pages; without root these checks are skipped, and the test
+# says so.
 #
 # timeout: 300
 # labels: slow

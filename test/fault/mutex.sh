@@ -1,8 +1,8 @@
 # mutex.sh: a rank dies that holds a mutex, waits for one, is in the middle of an accumulate, or is the target of
 # atomics and accumulates.
 #
-# Promise 4: no rank waits for the dead rank for ever. mutex_job.c has the checks; this script checks that every
-# survivor passed them and left in order, and that nothing is left.
+# Promise: no rank waits for the dead rank for ever. mutex_job.c makes the checks; this script checks that every
+# survivor passed them and left in order, and that no process and no file is left.
 #
 # long: FAULT_LINK=tcp
 . "$(dirname "$0")/lib.sh"

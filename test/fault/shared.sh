@@ -1,6 +1,6 @@
 # shared.sh: a rank dies while threads of the others wait on a context that they share.
 #
-# Promise: every waiting thread is told, and the survivors go on with the context.
+# Promise: every waiting thread gets an error, and the survivors continue to use the context.
 #
 # timeout: 120
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,7 @@
 # stall.sh: nothing hangs in silence.
 #
-# Promise 4: every wait can take a deadline, and a wait that lasts longer than TERN_STALL_REPORT prints what it waits
-# for. Promise 6: signals belong to the program. The test also covers ranks that wait for a rank that never joins.
+# Promise: every wait can take a deadline, and a wait that lasts longer than TERN_STALL_REPORT prints what it waits for;
+# signals belong to the program. The test also covers ranks that wait for a rank that never joins.
 #
 # timeout: 300
 . "$(dirname "$0")/lib.sh"

@@ -1,7 +1,7 @@
 # survive.sh: with --on-failure return the other ranks learn of the death of a rank, and continue.
 #
-# Promise 4. survive_job.c has the checks; this script checks that every survivor passed them and left in order, the
-# dead rank is named once, the job's status is that of the dead rank, and nothing is left.
+# survive_job.c makes the checks; this script checks that every survivor passed them and left in order, that the dead
+# rank is named once, that the job's status is that of the dead rank, and that no process and no file is left.
 #
 # timeout: 300
 # labels: slow

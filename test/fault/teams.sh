@@ -1,7 +1,8 @@
 # teams.sh: with --on-failure return, ranks die while teams are made, used and freed, and while the survivors regroup.
 #
-# Promise 4. teams_job.c has the checks: the survivors get identical teams and go on with every collective call, on one
-# node, over the network, and on two hosts. This script checks that all survivors passed them and nothing is left.
+# Promise: the survivors get identical teams and continue with every collective call, on one node, over the network, and
+# on two hosts. teams_job.c makes these checks; this script checks that all survivors passed them and that no process
+# and no file is left.
 #
 # timeout: 300
 # labels: slow

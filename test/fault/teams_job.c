@@ -2,8 +2,8 @@
  *
  *   teams_job HOW DEAD MICROSECONDS
  *
- * The ranks 1 to DEAD die, each by a timer, after some multiple of the time. Every other rank goes on with the team of
- * survivors until only the ranks are left that do not die, uses that team for everything, and leaves in order. Each
+ * The ranks 1 to DEAD die, each by a timer, after some multiple of the time. Every other rank continues with the team
+ * of survivors until only the ranks that do not die are left, uses that team for everything, and leaves in order. Each
  * broken promise is a line "...teams_job.c:LINE: rank R: ..." on standard error, and status 9.
  *
  *   barriers    ranks die in barriers of the world, and of the teams of survivors

@@ -116,7 +116,7 @@ check "a host with another version is named" all_of 'status_is 1' 'lines out 0' 
     'said "^ternrun: host h11: it has ternrun 0\.0\.1 \(layout 1\) and this is "'
 job "$RUN" --fanout 2 --hosts "$HOSTS" --agent "$WORK/welcoming" --timeout 30 "$RANK" say=started
 check "a host whose shell prints is named" all_of 'status_is 1' 'lines out 0' \
-    "said \"^ternrun: host h11: what it answers is not from ternrun: 'Welcome to h11'\""
+    "said \"^ternrun: host h11: its answer is not from ternrun: 'Welcome to h11'\""
 job "$RUN" --fanout 2 --hosts "$HOSTS" --agent "$WORK/forging" --timeout 30 --on-failure return "$RANK" join '!2:loss' finalize
 check "a host that says nonsense of its rank is lost alone" all_of 'status_is 1' '[ "$(grep -c "^lost 2$" "$WORK/out")" = 13 ]' \
     'said "host h03 is lost \(it sent an invalid message about rank 2\), and with it ranks 2 to 2; the others go on$"'

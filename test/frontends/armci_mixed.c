@@ -1,4 +1,4 @@
-/* armci_mixed.c: what programs may do, but seldom do: memory of this rank that ARMCI_Malloc has not allocated, empty
+/* armci_mixed.c: uses that are permitted but rare: memory of this rank that ARMCI_Malloc has not allocated, empty
  * operations, handles that are reused, forgotten or completed by a fence, overlapping groups with memory and mutexes of
  * their own, frees in any order, lists across allocations, many types and operations of reductions, scopes of groups.
  *

@@ -1,5 +1,6 @@
 /* armci_profile.c: the PARMCI_ names are those of the same functions, and a program that defines ARMCI_Put and
- * armci_msg_barrier itself replaces the weak ones. Also the start and end through the messages.
+ * armci_msg_barrier itself replaces the weak ones. The program starts and ends ARMCI by armci_msg_init and
+ * armci_msg_finalize.
  *
  * ranks: 1 2 8
  */

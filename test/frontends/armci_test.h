@@ -1,5 +1,6 @@
-/* armci_test.h: what the tests of the ARMCI front end share. The programs use nothing but ARMCI, so that they are built
- * for each MPI and without MPI. A test sets the variables me and n, and ends the job if a check fails. */
+/* armci_test.h: declarations that the tests of the ARMCI front end share. The programs use nothing but ARMCI, so that
+ * they are built for each MPI and without MPI. A test sets the variables me and n, and ends the job if a check
+ * fails. */
 #ifndef ARMCI_TEST_H
 #define ARMCI_TEST_H
 

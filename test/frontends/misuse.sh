@@ -1,5 +1,5 @@
-# misuse.sh: misuse of ARMCI ends the job with one line that names the call and the values, whether the target is near
-# or far, and so does a killed rank, however the others wait for it.
+# misuse.sh: misuse of ARMCI ends the job with one line that names the call and the values, whether or not the target is
+# on the same node. A killed rank ends the job, too, whatever call the others wait in.
 #
 # builds: release debug asan
 . "$(dirname "$0")/../fault/lib.sh"

@@ -1,5 +1,6 @@
-/* mpi_armci.c: MPI and ARMCI in one program: each moves while a rank waits in the other, groups have communicators that
- * work, and either library may start and end first. The argument says how the program begins and ends. */
+/* mpi_armci.c: MPI and ARMCI in one program: each makes progress while a rank waits in the other, groups have
+ * communicators that work, and either library may start and end first. The argument says how the program begins and
+ * ends. */
 #include <mpi.h>
 
 #include "armci_test.h"

@@ -160,7 +160,7 @@ static void one_note(const uint8_t **data, size_t *size)
     second = take_note(data, size);
     tern_op_notify_request_start(request);
     MUST(tern_base_nq_reserve(&port->queue, &place));
-    place.stamp &= ~((uint64_t)0xff << TERN_NQ_KIND_SHIFT); /* near cells are enough; notify_queue.c tests far cells */
+    place.stamp &= ~((uint64_t)0xff << TERN_NQ_KIND_SHIFT); /* only primary cells: notify_queue.c tests the others */
     write_note(&first);
     if (setjmp(refused) == 0) {
         delivering = true;

@@ -1,5 +1,5 @@
-/* notify_queue.c: a notification queue whose producer is hostile. The input gives the numbers of near and far cells,
- * the position of the consumer, and the contents of each cell.
+/* notify_queue.c: a notification queue whose producer is hostile. The input gives the numbers of primary and overflow
+ * cells, the position of the consumer, and the contents of each cell.
  *
  * Promise: the consumer reads only the cells, terminates, and reports "damaged" where it cannot continue. */
 #include "fuzz/fuzz.h"
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     write_cells(consumer.shared->primary, near, from[TERN_NQ_PRIMARY], &data, &size);
     write_cells(memory[TERN_NQ_OVERFLOW], far, from[TERN_NQ_OVERFLOW], &data, &size);
     while (tern_base_nq_peek(&consumer, &head, &kind) > 0) {
-        MUST(++count <= near + far); /* each near cell is read once, and a far cell is cleared */
+        MUST(++count <= near + far); /* each primary cell is read once, and an overflow cell is cleared */
         fuzz_touch(head, TERN_NQ_HEAD);
         tern_base_nq_consume(&consumer, kind);
     }

@@ -1,4 +1,4 @@
-/* mpi_idle.c: MPI moves while Tern waits.
+/* mpi_idle.c: MPI makes progress while Tern waits.
  *
  *   mpi_idle hook|none BYTES
  *

@@ -1,14 +1,15 @@
-/* notification.c: the cache lines that a notification costs its target, counted.
+/* notification.c: counts the cache lines that a target accesses for a notification.
  *
- * Promise: from the moment in which a notified put of 8 bytes through memory has come until the wait for it returns,
- * the target touches one line that its source has written, the cell with notification and data, one line of the request
- * and one of the list of requests of that name, however many requests there are. Beside them there are a line in which
- * it tells the source how far it is, one in which the source may claim what it carries and hardly ever does, the data's
- * own line, and lines of this process alone that every notification uses. A notification that nobody waits for yet
- * touches no line of a request, and of cells the next one too, which may have come.
+ * Promise: from the arrival of a notified put of 8 bytes through shared memory until the wait for it returns, the
+ * target accesses one line that the source has written, which is the cell with notification and data, one line of the
+ * request, and one line of the list of requests with that name, however many requests there are. In addition, it
+ * accesses the line in which it reports its position in the queue to the source, the line in which the source may claim
+ * the inline payload, which it seldom does, the line of the data, and lines of its own process that every notification
+ * uses. A notification that no request waits for accesses no line of a request, and also the next cell, which may
+ * contain a notification.
  *
- * The files that do it are compiled so that they tell of every load and store, see trace.h. Run by hand, it prints the
- * lines: ternrun -n 2 build/test/lines/notification
+ * The source files on this path are compiled so that every load and store is recorded (trace.h). To print the lines,
+ * run: ternrun -n 2 build/test/lines/notification
  */
 #include <sched.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* trace.c: see trace.h. The names are the compiler's. */
+/* trace.c: see trace.h. The compiler prescribes the names of the hooks. */
 #include "lines/trace.h"
 
 #include <stdatomic.h>

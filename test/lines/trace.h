@@ -1,8 +1,8 @@
-/* trace.h: which cache lines the program touches.
+/* trace.h: records which cache lines the program accesses.
  *
  * Files that are compiled with the compiler's hooks for data races (-fsanitize=thread) call a function at every load
- * and store. The functions here are ours, not those of the sanitizer: they write down the line. What the C library
- * copies is not seen, nor are files that are compiled without.
+ * and store. trace.c provides these functions in place of the sanitizer, and they record the line. Copies by the C
+ * library, and files that are compiled without the hooks, are not recorded.
  */
 #ifndef TERN_TEST_TRACE_H
 #define TERN_TEST_TRACE_H

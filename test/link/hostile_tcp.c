@@ -1,11 +1,11 @@
 /* hostile_tcp.c: whatever a stranger or a rank sends over a connection of the link tcp, it must not crash or hang a
  * rank, nor make it write memory that is not exposed.
  *
- * Promises: a process that does not prove to be of the job is sent away, and any number of such processes delays no
- * rank for long. A frame that no rank sends closes the connection, with an error that names the sender and the reason.
- * A put or get that does not fit the exposed memory is refused, and the connection goes on. A connection that ends in
- * the middle of a frame is an error if its rank does not die. A rank that takes no answers fills queues of bounded
- * size.
+ * Promises: a process that does not prove that it belongs to the job is disconnected, and any number of such processes
+ * delays no rank for long. A frame that no rank sends closes the connection, with an error that names the sender and
+ * the reason. A put or get that does not fit the exposed memory is refused, and the connection stays open. A connection
+ * that ends in the middle of a frame is an error if its rank does not die. A rank that does not read its answers fills
+ * queues of bounded size.
  */
 #include "hostile_tcp.h"
 

@@ -1,4 +1,4 @@
-/* hostile_tcp.h: the stage for tests with a hostile peer of the link tcp.
+/* hostile_tcp.h: the set-up of tests with a hostile peer of the link tcp.
  *
  * The process opens the link as rank 0 of RANKS, without a progress thread, and plays the other ranks, and strangers,
  * over sockets of its own. Each scene runs in its own process. A rank whose connection is closed stays out of the job,

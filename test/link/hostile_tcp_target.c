@@ -1,9 +1,9 @@
-/* hostile_tcp_target.c: whatever a rank answers to puts and gets over the link tcp, it must not crash or hang the rank
- * that asked, nor complete or change what it was not asked for.
+/* hostile_tcp_target.c: whatever a rank answers to puts and gets over the link tcp, it must not crash or hang the
+ * initiator, nor complete or change anything but the transfer that it answers.
  *
- * Promises: an answer to nothing closes the connection with an error that names the sender; a refusal fails the
- * transfer and the connection goes on; a connection that ends before the answer fails the transfer; a transfer that the
- * program gave up uses its buffer no more, whatever arrives later.
+ * Promises: an answer to a transfer that does not exist closes the connection with an error that names the sender;
+ * after a refusal the transfer fails and the connection stays open; if the connection ends before the answer, the
+ * transfer fails; a transfer that the program has given up does not use its buffer any more, whatever arrives later.
  */
 #include "hostile_tcp.h"
 

@@ -45,7 +45,7 @@ check "compare names what can be compared" all_of 'status_is 2' 'err_has "put_la
 job "$PERF" compare put_latt
 check "and the nearest name" all_of 'status_is 2' 'err_has "put_latt cannot be compared .did you mean put_lat\?.; these can: put_lat"'
 job "$PERF" register put_lat
-check "register takes no test" all_of 'status_is 2' 'err_has "register takes options only; this is too much: put_lat"'
+check "register takes no test" all_of 'status_is 2' 'err_has "register takes options only, but is given: put_lat"'
 job "$PERF" register --threads 0
 check "threads are counted from 1" all_of 'status_is 2' 'err_has -- "--threads wants"'
 

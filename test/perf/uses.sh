@@ -53,7 +53,7 @@ refused "a value that is not wanted" "this option takes no value: --csv=3; see" 
 refused "an option without its value" "wants a value: --time" put_lat --time
 refused "no test" "name a test, such as put_lat; tern-perf --list" --quiet
 refused "two formats" "exclude each other" put_lat --csv --json
-refused "a second test" "one test at a time; this is too much: get_lat" put_lat get_lat
+refused "a second test" "give one test at a time; leave out: get_lat" put_lat get_lat
 refused "size 0" "0 is no size for this test: put_lat" put_lat --sizes 0
 
 # Sizes that a test does not take.

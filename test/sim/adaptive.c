@@ -1,9 +1,9 @@
-/* adaptive.c: a packet that waits on its minimal way goes round as soon as the queues say so, if it may
- * (route_at=turn).
+/* adaptive.c: packets that choose their route again while they wait (route_at=turn). Promise: a packet that waits on
+ * its minimal route takes a non-minimal route as soon as the queues favour that.
  *
- * One pair of groups has all the traffic, so that minimal ways are full. A packet that is asked as it comes, or once at
- * the front of its buffer, may then have to stay while ways round are free; with one that is asked again more flits
- * arrive.
+ * One pair of groups has all the traffic, so that minimal routes are full. A packet that chooses once, when it arrives
+ * or at the front of its buffer, may then have to wait while non-minimal routes are free. If packets choose again, more
+ * flits arrive.
  *
  * builds: release debug asan
  */

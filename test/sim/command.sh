@@ -1,5 +1,5 @@
 #!/bin/bash
-# command.sh BIN: tern-sim as a user calls it: files, overrides, results, errors, statuses.
+# command.sh BIN: the command line of tern-sim: configuration files, parameters, results, errors and exit statuses.
 #
 # labels: tools
 set -u

@@ -1,4 +1,5 @@
-/* config.c: parameters are taken whole or refused with their name and range; files, overrides and the list agree.
+/* config.c: promise: the value of a parameter is accepted as a whole, or refused with the name and the range of the
+ * parameter; files, the command line and the list of parameters agree.
  *
  * builds: release debug asan
  */

@@ -1,8 +1,8 @@
 /* conservation.c: every flit that is injected is ejected once, in order; buffers do not overflow; credits are not lost.
  *
- * The simulator is compiled with its assertions here: a flit beyond a buffer, a credit too many, a flit between those
- * of another packet end the test. audit=1 adds up flits and credits of every link after each iteration. At the end
- * sources are made silent and the network must become empty.
+ * The simulator is compiled with its assertions here: a flit beyond a buffer, a credit too many, or a flit between the
+ * flits of another packet ends the test. audit=1 adds up the flits and credits of every link after each iteration. At
+ * the end, the test silences the sources, and the network must become empty.
  *
  * labels: tools
  */

@@ -1,7 +1,9 @@
-/* deadlock.c: virtual channels are assigned without cycles, and a network that is in deadlock is told at once.
+/* deadlock.c: promise: the assignment of virtual channels has no cycles, and a deadlock of the network is reported at
+ * once.
  *
- * That there are no cycles is shown on the graph of dependencies: packets are routed hop by hop, with queues filled at
- * random so that adaptive routings take every turn that they can; each hop says that a buffer waits for the next one.
+ * The graph of dependencies shows that there are no cycles. The test routes packets hop by hop, with queues that are
+ * filled at random, so that adaptive routing takes every possible route. Each hop adds an edge to the graph: a buffer
+ * waits for the next one.
  *
  * builds: release debug asan
  */

@@ -1,5 +1,5 @@
 #!/bin/bash
-# figures.sh BIN: the small study runs through, and leaves every table, every plot and the page.
+# figures.sh BIN: scripts/figures quick completes the small study, and writes every table, every plot and the page.
 # timeout: 600
 # labels: slow rest
 set -eu

@@ -1,5 +1,5 @@
-/* match.c: the search of the RDRP paper, section 3.1 finds nothing for table 1, and does find something when a
- * constraint is dropped; the shortcut counts what trying all choices counts.
+/* match.c: promise: the search of the RDRP paper, section 3.1, finds no solution for table 1, and finds solutions when
+ * a constraint is dropped; the short search counts as many solutions as the search of all choices.
  *
  * builds: release debug asan
  */

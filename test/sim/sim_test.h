@@ -1,4 +1,5 @@
-/* sim_test.h: what the tests of the simulator share: a network from a line of parameters, and single packets on it. */
+/* sim_test.h: functions that the tests of the simulator share: they create a network from a line of parameters, and
+ * send single packets. */
 #ifndef SIM_TEST_H
 #define SIM_TEST_H
 

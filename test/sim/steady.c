@@ -1,5 +1,6 @@
-/* steady.c: a run stops when the network has settled: not while it fills, however even its throughput, and not while
- * slow receivers are sent more than they take. What it has measured then arrives while sources go on.
+/* steady.c: promise: a measurement begins when the network has settled: not while buffers are filling, however constant
+ * the throughput is, and not while slow receivers are sent more flits than they accept. After the measurement, sources
+ * continue until the measured packets have arrived.
  *
  * builds: release debug asan
  */

@@ -1,4 +1,5 @@
-/* switch.c: a single switch carries what it can, serves its inputs alike, and slow sinks take exactly their share.
+/* switch.c: promise: a single switch reaches the full rate, serves its inputs equally, and a slow sink accepts flits at
+ * exactly its rate.
  *
  * builds: release debug asan
  */

@@ -1,4 +1,5 @@
-/* threads.c: results depend on the configuration alone: not on the number of threads, and not on the run before. */
+/* threads.c: promise: results depend only on the configuration, and neither on the number of threads nor on an earlier
+ * run. */
 #include "sim_test.h"
 
 /* All parameters and figures of a run, but those of the machine, as text; to be freed. */

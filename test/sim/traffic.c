@@ -1,4 +1,5 @@
-/* traffic.c: patterns are what they are called, seeds draw them, and files are read or refused by line.
+/* traffic.c: promise: each traffic pattern has the destinations that its name says, seeds determine random patterns,
+ * and a file is read, or refused with the number of the line.
  *
  * builds: release debug asan
  */

@@ -2,8 +2,8 @@
  * path.
  *
  * The parts: two cycles of each link to and from a node (latency_terminal + 1), L+1 of each other link, two cycles of
- * each router without speed-up, and a cycle for each flit after the first. Paths are computed here once more, from the
- * rules of the wiring alone.
+ * each router without speed-up, and a cycle for each flit after the first. The test computes the paths independently,
+ * from the wiring rules alone.
  *
  * labels: tools
  *

@@ -1,8 +1,8 @@
 /* acc.c: random accumulates of all ranks to all ranks.
  *
  * Promise: for every reduction, type, shape, form and kind of memory, every operand is applied exactly once, whichever
- * other ranks accumulate to the same elements at the same time; and of get-accumulates that add to one element each
- * returns a different value.
+ * other ranks accumulate to the same elements at the same time; and get-accumulates that add to one element all return
+ * different values.
  *
  * env: TERN_CMA=off
  * ranks: 1 2 3 8

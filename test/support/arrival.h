@@ -9,9 +9,9 @@
 
 #include <stdint.h>
 
-/* Returns the number of messages on a channel (enum tern_link_channel) that this rank has received from a rank of the
- * job through a link between nodes, in order and with their data. Returns 0 if no such link is open. Any thread may
- * call it. */
+/* Returns the number of messages on a channel (enum tern_channel) that this rank has received from a rank of the job
+ * through a link between nodes, in order and with their data. Returns 0 if no such link is open. Any thread may call
+ * it. */
 uint64_t test_arrived(int rank, unsigned channel);
 
 #endif

@@ -1,4 +1,5 @@
-/* base_bits.c: the small arithmetic holds at its edges. */
+/* base_bits.c: promise: the functions for rounding, ranges and bits (base/bits.h) are correct at the limits of their
+ * types. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* base_clock.c: time goes forward, and deadlines neither overflow nor come early. */
+/* base_clock.c: promise: the time never decreases, and deadlines neither overflow nor pass early. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

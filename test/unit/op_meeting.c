@@ -1,5 +1,5 @@
-/* op_meeting.c: promise: a member of a team writes its cell and its page again when the others are done with what was
- * there, and it waits for nothing else, however many calls the team has made before.
+/* op_meeting.c: promise: a member of a team overwrites its cell and its page only when the other members have read the
+ * previous contents, and it waits for nothing else, however many calls the team has made before.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* op_overlap.c: promise: overlaps are found where they exist, and nowhere else.
+/* op_overlap.c: promise: the check for overlapping pieces finds every overlap, and reports no overlap that does not
+ * exist.
  *
  * builds: release debug asan
  */

@@ -17,13 +17,14 @@ struct host_entry {
     int   ranks; /* 0: not given */
 };
 
-/* It starts as { 0 }. If a function that reads into it fails, it may contain some of the hosts. */
+/* A list of hosts. The caller initializes it with { 0 }. If a function that reads into a list fails, the list may
+ * contain some of the hosts. */
 struct host_list {
     struct host_entry *host; /* [hosts] */
     int                hosts;
 };
 
-/* Where the reason is written why a text is refused, for a message. */
+/* The buffer for the reason why a text is refused, for a message. */
 struct host_refusal {
     char  *why;
     size_t size;
@@ -54,7 +55,7 @@ bool host_list_read_file(const struct host_refusal *refusal, const char *path, b
 bool host_list_read_slurm(const struct host_refusal *refusal, const char *nodes, const char *tasks,
                           struct host_list *list);
 
-/* What the environment says about the job of a scheduler. */
+/* The description of a scheduler's job in the environment. */
 struct host_allocation {
     const char *scheduler, *job; /* "Slurm" and the job's number; NULL: unknown */
     const char *source;          /* the variable that names the hosts */
@@ -62,8 +63,8 @@ struct host_allocation {
     int64_t     ranks;           /* the number of ranks that the job asked for; 0: unknown */
 };
 
-/* Read the hosts of the scheduler's job in which this process runs. Outside of such a job there are none. Returns false
- * on error. */
+/* Read the hosts of the scheduler's job in which this process runs. Outside of such a job, the list stays empty.
+ * Returns false on error. */
 bool        host_scheduler_read(const struct host_refusal *refusal, struct host_list *list,
                                 struct host_allocation *allocation);
 /* Return a variable's value; NULL if it is not set or empty. */

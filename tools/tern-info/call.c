@@ -26,8 +26,8 @@
 
 #define NS 1e9
 #define NS_PER_SECOND 1000000000ll
-#define LOOK_MS 100   /* how often agents that have ended are looked for */
-#define END_SECONDS 2 /* in which a host ends when its input is closed */
+#define LOOK_MS 100   /* time between two checks for agents that have ended */
+#define END_SECONDS 2 /* time in which a host ends after its input is closed */
 
 /* ---- agents ---- */
 
@@ -59,7 +59,8 @@ static void await_end(const struct doctor_host *host, int64_t until)
         poll(NULL, 0, 5);
 }
 
-/* Close the files of the agent. A host ends then; the agent is killed at the end if it does not end, too. */
+/* Close the pipes to the agent, which ends the process on the host. An agent that does not end, too, is killed
+ * later. */
 static void close_files(struct doctor_host *host)
 {
     int *fd[] = { &host->in, &host->out, &host->err };
@@ -260,12 +261,12 @@ static void take_errors(struct doctor_host *host)
         fail(host, "The agent asks a question: %.200s", host->said);
 }
 
-/* The agent has closed its output: say why, as far as it told. */
+/* The agent has closed its output: report the reason, if it is known. */
 static void take_end(struct doctor_host *host)
 {
     siginfo_t ended = { 0 };
 
-    for (int i = 0; i < 50 && ended.si_pid == 0; i++) { /* its exit status follows at once, unless it goes on */
+    for (int i = 0; i < 50 && ended.si_pid == 0; i++) { /* a process that ends has an exit status soon */
         poll(NULL, 0, i > 0 ? 10 : 0);
         waitid(P_PID, (id_t)host->pid, &ended, WEXITED | WNOHANG | WNOWAIT);
     }
@@ -314,7 +315,7 @@ static void take_ends(struct doctor *d)
         if (!host->is_waiting || waitid(P_PID, (id_t)host->pid, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
             ended.si_pid == 0)
             continue;
-        take_output(d, host); /* what it had written before */
+        take_output(d, host); /* output that was written before */
         if (host->is_waiting)
             take_end(host);
     }
@@ -329,7 +330,7 @@ static int waiting(const struct doctor *d)
     return count;
 }
 
-/* Wait for what the hosts send, and take it. */
+/* Wait until hosts send something, and handle it. */
 static void take_all(struct doctor *d, struct pollfd *fds, int ms)
 {
     size_t count = (size_t)d->hosts.count;
@@ -396,12 +397,12 @@ void doctor_end_all(struct doctor *d)
     for (int i = 0; i < d->hosts.count; i++) {
         struct doctor_host *host = &d->hosts.host[i];
 
-        if (host->is_greeted) /* it knows best what it has started */
+        if (host->is_greeted) /* the host ends what it has started */
             await_end(host, until);
         if (host->pid <= 0)
             continue;
         kill(-host->pid, SIGKILL); /* its process has not been waited for, so that no other has its number */
-        kill(host->pid, SIGKILL);  /* in case it has not yet its own session */
+        kill(host->pid, SIGKILL);  /* in case it does not have its own session yet */
         waitpid(host->pid, NULL, 0);
         host->pid = 0;
     }

@@ -1,5 +1,5 @@
-/* checks.c: the checks of tern-info --doctor that concern one machine. What could take long, such as libfabric's search
- * for hardware or the lookup of a name, runs in a process of its own with a time limit. */
+/* checks.c: the checks of tern-info --doctor that concern one machine. Checks that could take long, such as libfabric's
+ * search for hardware or the lookup of a name, run in processes of their own with a time limit. */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <inttypes.h>
@@ -22,9 +22,9 @@
 
 #define FILES_BESIDE 128    /* descriptors of a rank for everything but its peers on other hosts */
 #define FILES_ALONE 48      /* descriptors of a rank of a job on one machine */
-#define FILES_OF_TERNRUN 32 /* descriptors of ternrun, and for each rank of the host */
+#define FILES_OF_TERNRUN 32 /* descriptors of ternrun, and FILES_OF_RANK more for each rank of the host */
 #define FILES_OF_RANK 2
-#define THREADS_OF_RANK 4   /* with those of the link, of libfabric and of triggered operations */
+#define THREADS_OF_RANK 4   /* including threads of the link, of libfabric and for triggered operations */
 #define SMALL_SHM (1 << 26) /* the default of containers */
 #define PINNED ((uint64_t)256 << 20)
 #define RANK_MEMORY ((uint64_t)32 << 20) /* queues and buffers of libfabric */

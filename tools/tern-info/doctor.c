@@ -12,7 +12,7 @@
 #include "base/options.h"
 #include "doctor.h"
 
-#define MANY 4 /* hosts; of more, each takes few lines */
+#define MANY 4 /* if there are more hosts, the report has few lines for each */
 
 static const char *const level_name[] = { "ok", "note", "fault" };
 static const char *const level_word[] = { "OK", "NOTE", "FAULT" };
@@ -158,7 +158,7 @@ static void ask_facts(struct doctor *d)
     doctor_listen(d, d->seconds + 5);
 }
 
-/* Find out which version the hosts have where tern-info ended at once: an older one does not know --doctor-node. */
+/* Ask for the version of each host on which tern-info ended at once: an older version does not know --doctor-node. */
 static void ask_versions(struct doctor *d)
 {
     struct info_task      *tasks = calloc((size_t)d->hosts.count, sizeof(*tasks));

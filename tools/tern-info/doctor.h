@@ -6,7 +6,7 @@
  *   from the host   tern-doctor VERSION LAYOUT         the greeting
  *   to the host     set NAME=VALUE                     a variable for the environment
  *                   agent COMMAND                      the agent, for `reach`
- *                   facts RANKS ALL SECONDS            check this machine for so many ranks of a job of ALL
+ *                   facts RANKS ALL SECONDS            check this machine for RANKS of the ALL ranks of a job
  *                   listen INDEX                       open a port, and answer there as host INDEX
  *                   connect INDEX ADDRESS PORT         with `go`: connect to the port of host INDEX
  *                   reach INDEX NAME                   with `go`: call host INDEX through the agent
@@ -47,15 +47,15 @@ struct doctor_list {
     size_t                 count, room;
 };
 
-/* Add a finding. remedy is what to do; "" if nothing is to be done. */
+/* Add a finding. remedy says what the user can do; "": nothing needs to be done. */
 void doctor_find(struct doctor_list *list, int host, enum doctor_level level, const char *check, const char *remedy,
                  const char *format, ...) __attribute__((format(printf, 6, 7)));
 
-/* What a host tells about itself, apart from findings. */
+/* The facts that a host reports about itself, in addition to findings. */
 struct doctor_facts {
     char version[32], layout[16];
     char machine[64];               /* architecture */
-    char network[TERN_NODE_TEXT];   /* the same text: the same network interfaces */
+    char network[TERN_NODE_TEXT];   /* equal texts: the hosts have the same interfaces */
     char provider[48], address[64]; /* of the network that a job would use; "": none */
     char problem[256];              /* why there is none */
     char name[256];                 /* what its own name resolves to: "fine ...", "loopback ..." or "!..." */
@@ -65,7 +65,7 @@ struct doctor_facts {
 
 /* The job for which a machine is checked. */
 struct doctor_job {
-    int    ranks, all; /* on this machine, and on all; ranks is 0 if the user did not say: a rank for each core */
+    int    ranks, all; /* on this machine, and on all; ranks is 0 if not given, which means a rank for each core */
     bool   several;    /* on several hosts */
     double seconds;    /* for each step */
 };
@@ -95,15 +95,15 @@ const char *doctor_remedy(const char *text);
 /* A host of the list. */
 struct doctor_host {
     char                name[DOCTOR_NAME];
-    int                 ranks; /* 0: the user did not say */
+    int                 ranks; /* 0: not given */
     struct doctor_facts facts;
     pid_t               pid; /* of the agent; 0: none */
     int                 in, out, err;
     bool                is_greeted, is_waiting, is_failed;
     int64_t             asked_at; /* when it was asked for its facts */
     double              behind;   /* how far its clock is behind the clock of this machine, in seconds */
-    double              doubt;    /* by how much that may be wrong */
-    char                line[DOCTOR_LINE], said[300]; /* the line that it is writing; the last line on standard error */
+    double              doubt;    /* the uncertainty of behind, in seconds */
+    char                line[DOCTOR_LINE], said[300]; /* the incomplete line; the last line on standard error */
     size_t              line_len, said_len;
     bool                said_ended;
     char                why[600];
@@ -113,8 +113,8 @@ struct doctor_host {
 struct doctor_hosts {
     struct doctor_host *host;
     int                 count;
-    const char         *source;  /* where they come from, such as "--hosts" */
-    bool                is_here; /* they are those of a scheduler, and the only one is this machine */
+    const char         *source;  /* the origin of the list, such as "--hosts" */
+    bool                is_here; /* the list is that of a scheduler, and contains only this machine */
 };
 /* Read the names, as in ternrun --hosts. Returns false after writing the reason. */
 bool doctor_hosts_read(struct doctor_hosts *hosts, const char *text, char *why, size_t size);
@@ -126,27 +126,27 @@ struct doctor {
     double              seconds;
     struct doctor_hosts hosts;
     struct doctor_list  list;
-    /* [hosts * hosts] what host i says of host j, for each kind of result; NULL: not tried */
+    /* [hosts * hosts] the result of host i for host j, for each kind of trial; NULL: not tried */
     char              **result[3];
 };
 
 enum doctor_kind { DOCTOR_CONNECT, DOCTOR_REACH, DOCTOR_RESOLVE };
 extern const char *const doctor_kind_name[3];
 
-/* call.c: call the hosts and talk with them. */
+/* call.c: call the hosts and exchange lines with them. */
 void doctor_call_all(struct doctor *d);
 void doctor_ask(struct doctor_host *host, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Read until each host that is waited for has answered. A host that has not after so many seconds has failed. */
+/* Read until each host that is asked has answered. A host that has not answered after so many seconds has failed. */
 void doctor_listen(struct doctor *d, double seconds);
 void doctor_end_all(struct doctor *d);
 
 /* between.c: the checks that need several hosts. */
 void doctor_between(struct doctor *d);
 
-/* node.c: the side of a host. Returns the exit status. */
+/* node.c: run as tern-info --doctor-node on a host. Returns the exit status. */
 int doctor_node(void);
 
-/* doctor.c. hosts and agent may be NULL. Returns the exit status. */
+/* doctor.c: run tern-info --doctor. hosts and agent may be NULL. Returns the exit status. */
 int doctor_run(const char *hosts, const char *agent, double seconds, bool json);
 
 #endif

@@ -23,7 +23,7 @@ void info_text(const char *key, const char *label, const char *format, ...) __at
 void info_number(const char *key, const char *label, uint64_t value, const char *unit);
 void info_bytes(const char *key, const char *label, uint64_t value);
 void info_bool(const char *key, const char *label, bool value);
-/* A limit that is not set: null in JSON. */
+/* Print a limit that is not set: null in JSON. */
 void info_no_limit(const char *key, const char *label);
 void info_list(const char *key, const char *title);
 void info_more(const char *text); /* for people only: a remark at the end of a section */
@@ -38,14 +38,14 @@ struct info_cma {
 };
 struct info_cma info_cma_probe(void);
 
-/* What the kernel offers for shared memory and for waiting, found out by trying it. kernel.c. */
+/* kernel.c: the facilities of the kernel for shared memory and for waiting, each determined by a trial. */
 struct info_kernel {
     int  memfd, futex, pidfd;            /* 0, or the errno value with which the trial failed */
     bool barrier_here, barrier_everyone; /* membarrier works within a process, and between processes */
 };
 struct info_kernel info_kernel_probe(void);
 
-/* A call that takes bounded time: a function or a command that runs in a process of its own. task.c. */
+/* task.c: a task, which is a function or a command that runs in a process of its own for a bounded time. */
 struct info_task {
     void (*run)(const void *arg); /* prints its result to standard output; not used if argv is not NULL */
     const void  *arg;
@@ -68,32 +68,34 @@ void info_tasks_run(struct info_task *tasks, size_t count, double seconds, bool 
 
 /* Copy the first line of text that is not empty, without control characters, because the text may be anything. */
 void info_first_line(char *line, size_t size, const char *text);
-/* Likewise the last line. */
+/* Copy the last line of text that is not empty, also without control characters. */
 void info_last_line(char *line, size_t size, const char *text);
 
 /* limits.c. A limit that is not set is INFO_UNLIMITED. */
 #define INFO_UNLIMITED UINT64_MAX
 uint64_t info_limit(int resource, bool hard);
-/* The number of processors whose time the control groups permit, and 0 if they do not limit it. */
+/* Return the number of processors whose time the control groups permit; 0: they do not limit the time. */
 double   info_cpu_quota(void);
-/* The most memory and the most processes that a control group of this process permits, and what it uses already. */
+/* Return the limit of the memory, or of the processes, in the control group of this process that has the least left,
+ * and store how much the group uses in *used. */
 uint64_t info_group_memory(uint64_t *used);
 uint64_t info_group_processes(uint64_t *used);
-/* The number of processes and threads of this user. */
+/* Return the number of processes and threads of this user. */
 uint64_t info_user_processes(void);
-/* The size and the free space of /dev/shm in bytes. Returns false if it is not there. */
+/* Store the size and the free space of /dev/shm, in bytes. Returns false if /dev/shm does not exist. */
 bool     info_shm_space(uint64_t *size, uint64_t *available);
 
-/* The version of libpmix.so.2, or why it cannot be loaded. Returns whether it can. launchers.c. */
+/* launchers.c: write the version of libpmix.so.2, or the reason why it cannot be loaded. Returns whether it can be
+ * loaded. */
 bool info_pmix(char *text, size_t size);
 
-/* The network that a job on several nodes would use, or NULL; info_network_problem tells why there is none.
- * networks.c. */
+/* networks.c: return the network that a job on several nodes would use, or NULL; info_network_problem returns the
+ * reason why there is none. */
 struct tern_fabric_row;
 const struct tern_fabric_row *info_network_chosen(void);
 const char                   *info_network_problem(void);
 
-/* The sections. */
+/* Print the sections. */
 void        info_launchers(void);
 void        info_promises(const struct info_cma *cma, const struct info_kernel *kernel);
 void        info_limits(void);
@@ -107,7 +109,7 @@ void        info_kernel(const struct info_kernel *kernel);
 void        info_machine(void);
 void        info_options(bool all);
 void        info_options_load(char *const *environment);
-const char *info_options_problem(size_t option); /* why its value in the environment was refused; NULL: it was not */
+const char *info_options_problem(size_t option); /* returns why its value was refused, or NULL */
 void        info_options_markdown(void);
 
 /* Read the first line of a small file, without its newline. Returns false if the file cannot be read. */

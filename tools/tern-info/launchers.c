@@ -13,7 +13,7 @@
 #include "boot/pmi.h"
 #include "info.h"
 
-#define SECONDS 3.0 /* in which a launcher tells its version */
+#define SECONDS 3.0 /* time in which a launcher must print its version */
 #define MOST_NAMES 4
 
 /* A kind of launcher. The version follows the text `before` in the output of --version; "" means that it is the first
@@ -87,7 +87,7 @@ bool info_pmix(char *text, size_t size)
     return line[0] != '!' && line[0] != '\0' && task.status == 0;
 }
 
-/* Write the version that a launcher has printed. Returns false if what it printed is not of this kind. */
+/* Write the version that a launcher has printed. Returns false if the text is not of this kind. */
 static bool read_version(const struct kind *kind, const char *text, char *version, size_t size)
 {
     const char *at = strstr(text, kind->mark);
@@ -101,7 +101,7 @@ static bool read_version(const struct kind *kind, const char *text, char *versio
     return true;
 }
 
-/* Print one kind of launcher. path is NULL if there is none, and problem is NULL if it told its version. */
+/* Print one kind of launcher. path is NULL if there is none, and problem is NULL if the version is known. */
 static void tell(const struct kind *kind, const char *path, const char *version, const char *problem, const char *pmix)
 {
     char                    protocol[400], text[PATH_MAX + 1024];
@@ -120,8 +120,8 @@ static void tell(const struct kind *kind, const char *path, const char *version,
     info_item(text, fields, 6);
 }
 
-/* Print the launcher of a kind: the first command that says that it is one, or that does not say what it is although
- * only this kind has its name. */
+/* Print the launcher of a kind: the first command whose version text is of this kind. If there is none, and only this
+ * kind has the command's name, print a command that failed to print its version. */
 static void tell_kind(const struct kind *kind, const struct candidate *candidates, const struct info_task *tasks,
                       size_t count, const char *pmix)
 {
@@ -146,7 +146,7 @@ static void tell_kind(const struct kind *kind, const struct candidate *candidate
     tell(kind, NULL, NULL, NULL, pmix);
 }
 
-/* Print how a Tern program would start that is started as this process was. */
+/* Print how a Tern program would join a job if it were started as this process was. */
 static void tell_start(void)
 {
     const struct tern_pmi_ops *ops = NULL;

@@ -117,7 +117,7 @@ double info_cpu_quota(void)
     return least;
 }
 
-/* A limit of the group that has the least left. */
+/* The limit of the control group in which the least is left. */
 struct group_limit {
     const char *name[2], *used_name[2]; /* of version 2 and version 1 */
     uint64_t    most, used;

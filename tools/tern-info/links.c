@@ -16,8 +16,7 @@ void info_links(const struct info_cma *cma)
         { "shm", "ranks on this machine", "loads and stores, inlined from the header",
           cma->used ? "cross-memory attach: one copy by the kernel" : "bounce buffer: two copies that overlap" },
         { "ofi", "ranks on other machines, if libfabric has a network other than TCP, or if TERN_LINKS names the link",
-          "writes and reads of the network: see networks",
-          "writes and reads of the network: see networks" },
+          "writes and reads of the network: see networks", "writes and reads of the network: see networks" },
         { "tcp", "ranks on other machines, unless libfabric has a network other than TCP",
           "frames over TCP sockets, which the target's progress thread executes",
           "frames over TCP sockets, which the target's progress thread executes" },
@@ -38,8 +37,8 @@ void info_links(const struct info_cma *cma)
     info_list_end();
 }
 
-/* Print promise 3 as it holds on this machine: what moves the data of each operation, and what the target must do
- * for it. */
+/* Print which part of Tern moves the data of each operation on this machine, and what the target must do for the
+ * operation. */
 void info_progress(const struct info_cma *cma)
 {
     const struct {
@@ -47,7 +46,7 @@ void info_progress(const struct info_cma *cma)
     } rows[] = {
         { "put and get, allocated regions", "the caller's own loads and stores", "nothing" },
         { "put and get, registered memory",
-          cma->used ? "the kernel, inside the caller's call" : "the target's service thread, which sleeps when idle",
+          cma->used ? "the kernel, inside the caller's call" : "the target's helper thread, which sleeps when idle",
           cma->used ? "nothing" : "nothing: it need not call Tern" },
         { "put and get, other machines", "the network, and the target's progress thread, which sleeps when idle",
           "nothing: it need not call Tern" },
@@ -56,7 +55,7 @@ void info_progress(const struct info_cma *cma)
           "nothing while the queue has room" },
         { "active messages: handlers", "the target, in calls that wait or make progress", "it must make such calls" },
         { "barrier, all-gather, making and freeing regions", "the ranks that call it", "it must call it, too" },
-        { "news of a rank that died", "ternrun, within a second", "nothing" },
+        { "notice of a rank's death", "ternrun, within a second", "nothing" },
     };
 
     info_list("progress", "Progress: what moves on without the target's help on this machine");

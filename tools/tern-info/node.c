@@ -291,7 +291,9 @@ int doctor_node(void)
     static char line[2 * DOCTOR_LINE];
 
     signal(SIGPIPE, SIG_DFL);
-    prctl(PR_SET_PDEATHSIG, 0); /* set if the agent became this process: the end of the input comes first */
+    /* An agent that executes tern-info in its own process has set a signal. The end of the input, which comes first,
+     * is to end this process instead. */
+    prctl(PR_SET_PDEATHSIG, 0);
     node.trial = calloc(MOST_TRIALS, sizeof(*node.trial));
     if (node.trial == NULL)
         return 1;

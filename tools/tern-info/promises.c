@@ -1,4 +1,4 @@
-/* promises.c: what each promise of Tern rests on, and whether that is there on this machine. */
+/* promises.c: what each promise of Tern rests on, and whether this machine provides it. */
 #include <stdio.h>
 
 #include "base/memory.h"

@@ -69,7 +69,7 @@ static void start(struct info_task *task)
     }
 }
 
-/* Read what the task has printed. What does not fit into its text is dropped. */
+/* Read the output of the task. Output that does not fit into its text is dropped. */
 static void take_output(struct info_task *task)
 {
     char    text[1024];
@@ -90,13 +90,13 @@ static void take_output(struct info_task *task)
     task->fd = -1;
 }
 
-/* Kill what is left of the task, and take its exit status. */
+/* Kill the remaining processes of the task, and store its exit status. */
 static void finish(struct info_task *task)
 {
     int status = 0;
 
     kill(-task->pid, SIGKILL); /* its process has not been waited for, so that no other has its number */
-    kill(task->pid, SIGKILL);  /* in case it has not yet its own session */
+    kill(task->pid, SIGKILL);  /* in case it does not have its own session yet */
     waitpid(task->pid, &status, 0);
     take_output(task);
     if (task->fd >= 0)
@@ -106,7 +106,7 @@ static void finish(struct info_task *task)
     task->is_over = true;
 }
 
-/* Finish the tasks whose processes have ended. Returns the number of those that go on. */
+/* Finish the tasks whose processes have ended. Returns the number of tasks that are still running. */
 static size_t look(struct info_task *tasks, size_t count)
 {
     size_t left = 0;

@@ -33,7 +33,7 @@ static const struct {
 
 static struct runner ways[WAYS];
 
-/* The name of a way of a call; NULL: the call does not have so many. */
+/* Return the name of a way of a call; NULL: the call has fewer ways. */
 static const char *way_name(const char *call, size_t way)
 {
     if (way == 0)

@@ -174,7 +174,7 @@ int perf_init(const struct perf_options *o)
     over_network = o->net;
 
     if (o->word_count > 0)
-        return perf_complain("init takes options only; this is too much", o->words[0]);
+        return perf_complain("init takes options only, but is given", o->words[0]);
     if (!perf_find_sibling(NULL, "ternrun", launcher, sizeof(launcher)) ||
         !perf_find_sibling(NULL, "tern-perf", self, sizeof(self))) {
         fprintf(stderr,

@@ -164,7 +164,7 @@ static int dispatch(const struct perf_options *o, char **argv)
         return status;
     choose_net(o, test);
     if (test->command == NULL && o->word_count > 0)
-        return perf_complain("one test at a time; this is too much", o->words[0]);
+        return perf_complain("give one test at a time; leave out", o->words[0]);
     if (test->command == NULL)
         return perf_start_launched() ? run_in_job(o, test) : perf_start_ranks(o, test, argv);
     if (getenv("TERN_BOOT") != NULL)

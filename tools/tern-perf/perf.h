@@ -193,11 +193,11 @@ void perf_place_close(struct perf *p);
 bool perf_place_check(struct perf *p);
 
 /* main.c */
-void perf_usage(void);
-/* network.c. use_net lets this process and the processes that it starts communicate only over the network. name is a
- * provider of libfabric, or "ofi": libfabric with its best provider; NULL: the network that TERN_LINKS names, or the
- * one that jobs on several nodes use. net_link returns the link in that case. names_network: whether TERN_LINKS names
- * one. */
+void        perf_usage(void);
+/* network.c. perf_use_net lets this process and the processes that it starts communicate only over the network. name is
+ * a provider of libfabric, or "ofi": libfabric with its best provider; NULL: the network that TERN_LINKS names, or the
+ * one that jobs on several nodes use. perf_net_link returns the link that perf_use_net(NULL) selects.
+ * perf_names_network returns whether TERN_LINKS names a network. */
 void        perf_use_net(const char *name);
 const char *perf_net_link(void);
 bool        perf_names_network(void);

@@ -29,7 +29,7 @@ static const struct compare_test transfers[] = {
 
 int perf_protocols(const struct perf_options *o)
 {
-    const struct comparison all = { .title = "Tagged messages by each way",
+    const struct comparison all = { .title = "Tagged messages by each protocol",
                                     .runners = ways,
                                     .runner_count = sizeof(ways) / sizeof(ways[0]),
                                     .tests = transfers,

@@ -257,7 +257,7 @@ int perf_register(const struct perf_options *o)
     bool ok;
 
     if (o->word_count > 0)
-        return perf_complain("register takes options only; this is too much", o->words[0]);
+        return perf_complain("register takes options only, but is given", o->words[0]);
     if (o->plot != NULL && !perf_plot_possible(o->plot))
         return 1;
     perf_report_begin(o->format);

@@ -265,8 +265,8 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     return remove(path);
 }
 
-/* Format the variable that tells the peers on which cpus to run (bench/peers/slices.h). The system places the ranks of
- * other numbers than two. */
+/* Format the variable that tells the peers on which cpus to run (bench/peers/slices.h). If there are not exactly two
+ * ranks, the operating system places them. */
 static void name_cpus(char text[96], const struct perf_options *o)
 {
     char first[24], second[24];

@@ -334,7 +334,7 @@ static void machine_section(struct page *page, const struct all *all)
     if (all->has_network)
         page_text(
             page,
-            "Over the network, the same ranks share no memory, also not for barriers, and communicate on this machine "
+            "Over the network, the same ranks share no memory, not even for barriers, and communicate on this machine "
             "through the loopback interface: %s.",
             all->network);
     else

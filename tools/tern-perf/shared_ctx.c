@@ -1,4 +1,4 @@
-/* shared_ctx.c: what it costs that threads share a context.
+/* shared_ctx.c: shared_ctx: the cost of sharing a context among threads.
  *
  * Rank 0 measures the time of one operation, with one thread on a private and on a shared context, and with two threads
  * that have a private context each, or share one. The operations are an inlined put, a put by a call of the library, a
@@ -95,7 +95,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Return the time of an operation with so many threads, on the contexts. */
+/* Return the time of an operation with this number of threads, on the contexts. */
 static double measure(struct perf_case *c, int kind, int threads, tern_ctx *const *ctx)
 {
     uint64_t          ops = c->p->opt->iters > 0 ? c->p->opt->iters : c->p->network ? OPS_NET : OPS;

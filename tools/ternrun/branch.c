@@ -386,5 +386,5 @@ void run_branch_finish(struct run_up *up)
             if (run_branch_route(up, &frame) == RUN_ROUTE_HERE && frame.kind == TERN_FRAME_CUT)
                 run_branch_cut(up, frame.value);
     }
-    run_leftover_children(is_agent, NULL, SIGKILL); /* what agents have left behind */
+    run_leftover_children(is_agent, NULL, SIGKILL); /* processes that agents have left behind */
 }

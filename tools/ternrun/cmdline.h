@@ -1,8 +1,8 @@
 /* cmdline.h: reads a command line by a table of options, for ternrun.
  *
- * The table says everything about an option: its name, its value, what it does, and its help. Names of options that
- * other launchers have are answered with the name that ternrun has for the same thing (foreign.c), and a misspelt name
- * is answered with the nearest right one.
+ * The table describes each option: its name, its value, its effect, and its help. For an option of another launcher,
+ * the error gives the name of ternrun's corresponding option (foreign.c). For a misspelt name, it gives the nearest
+ * right name.
  */
 #ifndef TERNRUN_CMDLINE_H
 #define TERNRUN_CMDLINE_H

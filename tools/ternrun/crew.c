@@ -11,7 +11,7 @@
 
 #define STEP_NS (20 * NS_PER_MS) /* starting many ranks takes time: handle events at least this often */
 
-#define LEAST_RANKS 32 /* that are worth starters */
+#define LEAST_RANKS 32 /* fewer ranks are started without starters */
 
 static size_t here_files(const struct run_config *config)
 {

@@ -70,7 +70,7 @@ bool run_debug_choose(struct run_config *config, char *why, size_t size)
     }
     if (config->gdb == NULL)
         return true;
-    setenv("TERN_STALL_REPORT", "0", 0); /* the other ranks wait while the user looks at one */
+    setenv("TERN_STALL_REPORT", "0", 0); /* the other ranks wait while the user examines one */
     len = (size_t)snprintf(why, size, "--gdb %.100s: ", config->gdb);
     return choose_gdb(config, why + len, size - len);
 }

@@ -90,7 +90,7 @@ static void explain(struct run_job *job, struct run_host *host, enum run_loss lo
         lose_host(job, host, loss == RUN_LOSS_FOREIGN ? about : text);
     else if (loss == RUN_LOSS_FOREIGN)
         refuse(job, host, EXIT_TROUBLE,
-               "what it answers is not from ternrun: '%s'; see that nothing there prints to standard output when a "
+               "its answer is not from ternrun: '%s'; make sure that nothing there prints to standard output when a "
                "command is run",
                text);
     else if (loss == RUN_LOSS_NOT_CALLED)

@@ -185,7 +185,8 @@ struct run_branch_order {
     void       *store; /* after decoding: the memory that holds the texts */
 };
 
-/* order.c: as run_order_encode and the functions after it. */
+/* order.c: run_branch_encode returns allocated bytes, or NULL if there is no memory. run_branch_decode copies the bytes
+ * and returns false if they are invalid. run_branch_order_free frees what decoding has allocated. */
 unsigned char *run_branch_encode(const struct run_branch_order *order, size_t *len);
 bool           run_branch_decode(const unsigned char *bytes, size_t len, struct run_branch_order *order);
 void           run_branch_order_free(struct run_branch_order *order);
@@ -204,7 +205,8 @@ int  run_branch_count(const struct run_up *up); /* number of hosts that this nod
 void run_branch_started(struct run_up *up);     /* the start order was received: it tells where the ranks are */
 
 enum run_route { RUN_ROUTE_HERE, RUN_ROUTE_PASSED, RUN_ROUTE_WRONG };
-/* Pass a frame of the head on to the hosts that it is for. Returns whether it is for this node, too. */
+/* Pass a frame of the head on to the hosts for which it is intended. Returns whether it is intended for this node,
+ * too. */
 enum run_route run_branch_route(struct run_up *up, const struct tern_frame *frame);
 bool           run_branch_cut(struct run_up *up, uint32_t host); /* returns false if there is no such host */
 size_t         run_branch_poll(const struct run_up *up, struct pollfd *fds);
@@ -212,8 +214,8 @@ void           run_branch_serve(struct run_up *up);
 bool           run_branch_owns(const struct run_up *up, pid_t pid); /* whether the process is an agent of the branch */
 void           run_branch_reap(struct run_up *up);
 int64_t        run_branch_deadline(const struct run_up *up);
-/* Without a job that does so: wait for an event, receive frames, and serve the branch. Returns false if this process
- * was asked to end. */
+/* While no job runs that does this: wait for an event, receive frames, and serve the branch. Returns false if this
+ * process was asked to end. */
 bool           run_branch_step(struct run_up *up);
 void           run_branch_drop(struct run_up *up);   /* the head is gone: close the connections */
 void           run_branch_finish(struct run_up *up); /* pass frames on until the hosts behind this node are done */

@@ -474,7 +474,7 @@ static void hosts_abandon(struct run_job *job)
         struct run_host *host = &job->config->host[i];
 
         if (host->state < HOST_DONE)
-            run_say("host %s does not say that its ranks have ended; what is left of them ends when it notices that "
+            run_say("host %s has not reported that its ranks have ended; its processes end when it notices that "
                     "ternrun is gone",
                     host->name);
         if (host->agent != 0)

@@ -64,7 +64,8 @@ void run_ends_fail(struct run_job *job, int status, const char *text)
         job->status = status;
 }
 
-/* A rank crashed: tell where its core file is, and print a backtrace. Of several crashes, only the first is told. */
+/* A rank crashed: report where its core file is, and print a backtrace. Of several crashes, only the first is
+ * reported. */
 static void note_crash(struct run_job *job, int r, const struct run_verdict *verdict)
 {
     if (verdict->core[0] == '\0' || job->has_crashed)

@@ -27,7 +27,7 @@
 #include "hosts.h"
 
 #define BATCH 16        /* ranks of a starter */
-#define MOST_STARTERS 8 /* that work at the same time */
+#define MOST_STARTERS 8 /* starters at the same time */
 #define STEP_MS 20      /* handle the events of the job at least this often */
 #define STACK_BYTES (256 * 1024)
 
@@ -55,7 +55,7 @@ struct run_starters {
 
 /* ---- in a starter ---- */
 
-/* A rank to be born. */
+/* A rank that a starter creates. */
 struct birth {
     const struct run_job   *job;
     int                     rank;
@@ -252,7 +252,7 @@ static bool notice_oldest(struct run_job *job)
     return true;
 }
 
-/* Wait for results, and read the announcements. */
+/* Wait until a starter announces a result, and read the announcements. */
 static void await_results(struct run_starters *starters)
 {
     struct pollfd fds[MOST_STARTERS];

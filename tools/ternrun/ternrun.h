@@ -213,7 +213,7 @@ void    run_output_serve(struct run_output *output);
 void    run_output_resize(const struct run_output *output, const struct winsize *window);
 int64_t run_output_deadline(const struct run_output *output);
 bool    run_output_at_end(const struct run_output *output); /* whether no stream is open */
-/* Return whether output arrived since the last call, or may arrive when the reader takes what is there. */
+/* Return whether output arrived since the last call, or may arrive when the reader consumes the pending output. */
 bool    run_output_is_moving(struct run_output *output);
 void    run_output_end(struct run_output *output); /* end all streams; what was read is still passed on */
 bool    run_output_flushed(const struct run_output *output);

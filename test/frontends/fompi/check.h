@@ -1,4 +1,5 @@
-/* check.h: what the tests of the foMPI front end share. main.c runs the tests; each gets a communicator. */
+/* check.h: declarations that the tests of the foMPI front end share. main.c runs the tests; each gets a
+ * communicator. */
 #ifndef FOMPI_TEST_H
 #define FOMPI_TEST_H
 
