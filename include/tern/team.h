@@ -81,7 +81,7 @@ TERN_API tern_status tern_team_translate(const tern_team *from, int rank, const 
  *          TERN_ERR_RANGE: parent has no such rank.
  *          TERN_ERR_PEER: a member has died or has left the job.
  *          TERN_ERR_NOMEM: there is not enough memory, or this rank is in too many teams. There is a limit only in jobs
- *            over several nodes that survive deaths: 127 teams.
+ *            over several nodes that survive deaths: 127 teams, or 31 if the job has more than 4096 ranks.
  *          TERN_ERR_TIMEOUT: a member did not call within the time that the option TERN_TIMEOUT sets.
  *          TERN_ERR_STATE: Tern is not initialized, an active message handler made the call, or parent was freed.
  *          All members that fail for a reason of one member get the same status.
@@ -103,7 +103,7 @@ TERN_API tern_status tern_team_create(tern_team *parent, const int *ranks, int n
  *          TERN_ERR_RANGE: parent has no such rank.
  *          TERN_ERR_PEER: a member has died or has left the job.
  *          TERN_ERR_NOMEM: there is not enough memory, or this rank is in too many teams. There is a limit only in jobs
- *            over several nodes that survive deaths: 127 teams.
+ *            over several nodes that survive deaths: 127 teams, or 31 if the job has more than 4096 ranks.
  *          TERN_ERR_TIMEOUT: a member did not call within the time that the option TERN_TIMEOUT sets.
  *          TERN_ERR_STATE: Tern is not initialized, an active message handler made the call, or parent was freed.
  *          All members that fail for a reason of one member get the same status.
@@ -117,7 +117,7 @@ TERN_API tern_status tern_team_strided(tern_team *parent, int first, int stride,
  * Returns  TERN_OK: the team, or NULL, is in *out.
  *          TERN_ERR_ARG: a pointer is NULL; or, on all ranks, ranks made different collective calls.
  *          TERN_ERR_NOMEM: there is not enough memory, or a rank is in too many teams. There is a limit only in jobs
- *            over several nodes that survive deaths: 127 teams.
+ *            over several nodes that survive deaths: 127 teams, or 31 if the job has more than 4096 ranks.
  *          TERN_ERR_PEER: a rank of the team of ctx died.
  *          TERN_ERR_TIMEOUT: a rank did not call in time. Afterwards, the team can make no collective calls but
  *            tern_region_free and tern_finalize.
@@ -136,7 +136,7 @@ TERN_API tern_status tern_team_split(struct tern_ctx *ctx, int colour, int64_t k
  * Returns  TERN_OK: the team is in *out.
  *          TERN_ERR_ARG: a pointer is NULL; or, on all ranks, ranks made different collective calls.
  *          TERN_ERR_NOMEM: there is not enough memory, or a rank is in too many teams. There is a limit only in jobs
- *            over several nodes that survive deaths: 127 teams.
+ *            over several nodes that survive deaths: 127 teams, or 31 if the job has more than 4096 ranks.
  *          TERN_ERR_PEER: a rank of the team of ctx died.
  *          TERN_ERR_TIMEOUT: a rank did not call in time. Afterwards, the team can make no collective calls but
  *            tern_region_free and tern_finalize.
@@ -159,8 +159,8 @@ TERN_API tern_status tern_team_dup(struct tern_ctx *ctx, tern_team **out);
  *          TERN_ERR_PEER: a rank died after it had made the call. All ranks get this error, and none gets a team: make
  *            the call again.
  *          TERN_ERR_ARG: a pointer is NULL; or, in jobs that a death ends, ranks made different collective calls.
- *          TERN_ERR_NOMEM: there is not enough memory, or this rank is in 127 teams of survivors. Free some, and make
- *            the call again.
+ *          TERN_ERR_NOMEM: there is not enough memory, or this rank is in 127 teams of survivors (31 if the job has
+ *            more than 4096 ranks). Free some, and make the call again.
  *          TERN_ERR_TIMEOUT: a rank did not call within the context's time limit. Make the call again.
  *          TERN_ERR_STATE: Tern is not initialized, an active message handler made the call, or another thread of this
  *            rank is in a collective call on the team.
