@@ -4,7 +4,9 @@
  * With fewer cores than ranks, a wait polls a few times and yields, because the awaited peer needs the core. A wait
  * does not yield while polls deliver messages, because more messages may have arrived already. A wait yields many times
  * before it sleeps, which is faster by measurement (docs/measuring.md), probably because a core on which all ranks
- * sleep takes long to wake. A wait sleeps soon if its yields do not give the core to other ranks. A longer wait is
+ * sleep takes long to wake. A wait sleeps soon if its yields do not give the core to other ranks. It sleeps at once if
+ * a process that computes shares the core, because each yield would give that process a whole time slice, whereas a
+ * thread that is woken gets the core back soon. A longer wait is
  * usually for a computation, which has the core to itself while the other ranks sleep. A rank sleeps on its bell; peers
  * ring the bell when they have sent something. A rank that was woken spins again: the puts of peers arrive without
  * involving the core, and each would otherwise cost a wake-up. */
@@ -39,6 +41,8 @@
 #define LONGEST_NAP 50000              /* ns of sleep in a wait for memory whose writers may not wake this rank */
 #define LONGEST_NAP_WITH_HOOKS 1000000 /* ns of sleep while there are idle hooks */
 #define LONGEST_YIELDING 1000000       /* ns after spinning, for each rank on the core, for the rest of the yields */
+#define LONG_YIELD 1000000             /* ns: ranks that wait return the core sooner */
+#define MANY_SKIPS 255                 /* waits without yields, after which a long yield does not double the number */
 
 int64_t tern_core_wait_longest_sleep = 200000000;
 
@@ -195,21 +199,47 @@ static void sleep_for_caller(const struct tern_wait *wait, struct tern_wait_stat
     wait->poll(wait->arg);
 }
 
+/* Waits of this thread sleep without spinning and yielding while a process that computes shares the core. Only a yield
+ * shows whether there is such a process. If a yield is long, some of the next waits do not yield, and more of them each
+ * time. */
+static _Thread_local struct {
+    unsigned skips;   /* number of the next waits that do not yield */
+    unsigned penalty; /* its value after the last long yield, minus the number of short yields since */
+} core_is_shared;
+
+/* Note how long a yield has taken. */
+static void judge_yield(struct tern_wait_state *s, int64_t ns)
+{
+    if (TERN_LIKELY(ns < LONG_YIELD)) {
+        if (TERN_UNLIKELY(core_is_shared.penalty > 0))
+            core_is_shared.penalty--;
+        return;
+    }
+    if (core_is_shared.penalty < MANY_SKIPS)
+        core_is_shared.penalty = 2 * core_is_shared.penalty + 1;
+    core_is_shared.skips = core_is_shared.penalty;
+    s->sleeps = true;
+}
+
 /* Return how long to spin before the next sleep: twice as long if the previous sleep was cut short, because messages
  * that arrive in quick succession would have been seen sooner without sleeping. */
-static int64_t next_spin(int64_t spin, int64_t slept)
+static int64_t next_spin(const struct tern_wait_state *s, int64_t slept)
 {
     int64_t longest = LONGEST_SPIN * tern_job.spin_ns;
 
+    if (s->sleeps)
+        return 0;
     if (slept >= tern_job.spin_ns)
         return tern_job.spin_ns;
-    return spin * 2 < longest ? spin * 2 : longest;
+    return s->spin * 2 < longest ? s->spin * 2 : longest;
 }
 
-/* Return whether a wait that has been idle for this long continues without sleeping. */
-static bool may_yield(int yields, int64_t idle, int64_t spin)
+/* Return whether a wait that has spun long enough yields once more instead of sleeping. */
+static bool may_yield(const struct tern_wait_state *s)
 {
-    return yields < tern_job.yields && (yields < FIRST_YIELDS || idle - spin < tern_job.turns * LONGEST_YIELDING);
+    if (s->sleeps || s->yields >= tern_job.yields)
+        return false;
+    return s->yields < FIRST_YIELDS || s->now - s->idle_since - s->spin < tern_job.turns * LONGEST_YIELDING;
 }
 
 /* Return how often the kernel has given the core of this thread to another one. */
@@ -233,6 +263,15 @@ static bool others_need_the_core(void)
     return false;
 }
 
+/* Give the core to another process, and judge how long that takes. */
+static void give_core(struct tern_wait_state *s)
+{
+    int64_t before = tern_base_now();
+
+    sched_yield();
+    judge_yield(s, tern_base_now() - before);
+}
+
 /* Yield the core. The kernel gives the core to another process of the same scheduling group only. Where each rank is in
  * a group of its own, because it leads a session (autogroups, under the launcher of MPICH) or has a control group, the
  * thread keeps the core until its slice ends. So if the yields of a wait were in vain although ranks need the core, the
@@ -240,7 +279,7 @@ static bool others_need_the_core(void)
 static void yield(struct tern_wait_state *s)
 {
     s->yields++;
-    sched_yield();
+    give_core(s);
     if (tern_job.turns <= 1 || tern_opt.yields >= 0)
         return;
     if (s->yields == FIRST_YIELDS)
@@ -284,6 +323,11 @@ static void begin(struct tern_wait_state *s)
                                    .report_at = period > 0 ? now + period : INT64_MAX,
                                    .spin = tern_job.spin_ns,
                                    .delivered = tern_core_message_delivered() };
+    if (TERN_UNLIKELY(core_is_shared.skips > 0)) {
+        core_is_shared.skips--;
+        s->sleeps = true;
+        s->spin = 0;
+    }
 }
 
 /* Poll once; if there is nothing, spin, yield or sleep. *more returns whether the step ends here, without reading the
@@ -309,10 +353,12 @@ static inline __attribute__((always_inline)) tern_status poll_or_rest(const stru
         if (s->polls % POLLS_PER_CLOCK != 0)
             return TERN_PENDING;
         if (s->now >= s->give_way_at) {
-            sched_yield();
+            give_core(s);
             s->give_way_at = s->now + GIVE_WAY;
+            if (s->sleeps)
+                s->spin = 0;
         }
-    } else if (may_yield(s->yields, s->now - s->idle_since, s->spin)) {
+    } else if (may_yield(s)) {
         yield(s);
     } else if (wait->by_caller) {
         announce_for_caller(wait, s);
@@ -348,7 +394,7 @@ static inline __attribute__((always_inline)) tern_status step(const struct tern_
     if (rung) { /* after one message, more may arrive soon */
         s->idle_since = s->now;
         s->yields = 0;
-        s->spin = next_spin(s->spin, s->now - before);
+        s->spin = next_spin(s, s->now - before);
     }
     return TERN_PENDING;
 }

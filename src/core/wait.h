@@ -35,6 +35,7 @@ struct tern_wait_state {
     };
     int16_t yields;
     bool    announced; /* the next step may sleep on seen */
+    bool    sleeps;    /* without spinning and yielding, because other work needs the core */
 };
 
 /* Wait, and return the result of poll, or TERN_ERR_TIMEOUT with a detail. With TERN_NOW, poll is called once, and

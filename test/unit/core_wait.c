@@ -6,7 +6,8 @@
  * during the last poll, the wait polls once more before it sleeps. A wait whose condition the caller evaluates does not
  * sleep after a poll before the caller has evaluated the condition, and every ring after its announcement ends its
  * sleep. With fewer cores than ranks, a wait whose yields do not give the core to others sleeps soon, but only if there
- * are others that need the core.
+ * are others that need the core. A thread that shares its core with a process that computes, so that a yield is long,
+ * sleeps instead of yielding in more and more waits, and yields again when yields are short.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -14,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -61,11 +63,15 @@ static tern_status wait_for(struct question *q, tern_deadline deadline)
 
 /* The kernel of the test: it counts the yields, and gives the core to others at every yield or never. */
 static unsigned yields;
-static bool     gives_the_core;
+static bool     gives_the_core, others_compute;
 
 int sched_yield(void)
 {
+    int64_t begin = tern_base_now();
+
     yields++;
+    while (others_compute && tern_base_now() - begin < 1100000) /* a time slice, in ns */
+        ;
     return 0;
 }
 
@@ -449,15 +455,93 @@ static unsigned yields_beside(unsigned asleep, unsigned polls)
     return yields;
 }
 
+/* Make waits of 100 polls each, which sleep for a microsecond when they sleep. Returns how often they yielded. */
+static unsigned yields_of_waits(unsigned count)
+{
+    unsigned before = yields;
+
+    while (count-- > 0) {
+        struct question  q = { .enough = 100, .answer = TERN_OK };
+        struct tern_wait wait = { .poll = ask, .describe = say, .arg = &q, .deadline = TERN_FOREVER, .nap = 1000 };
+
+        if (tern_core_wait(&wait) != TERN_OK)
+            abort();
+    }
+    return yields - before;
+}
+
+/* The number of yields in each part of a program. */
+struct parts {
+    unsigned before, beside, again, spinning;
+};
+
+/* A thread of its own, because waits of the other tests must not remember the long yields. */
+static void *shares_its_core(void *arg)
+{
+    struct parts *parts = arg;
+
+    tern_job.spin_ns = 0;
+    tern_job.yields = 1000;
+    tern_job.turns = 1 << 20;
+    parts->before = yields_of_waits(20);
+    others_compute = true;
+    parts->beside = yields_of_waits(100);
+    others_compute = false;
+    yields_of_waits(100);
+    parts->again = yields_of_waits(20);
+
+    tern_job.spin_ns = INT64_MAX / 4;
+    others_compute = true;
+    for (struct question q = { .asked = 0 }; parts->spinning == 0;) { /* until a yield has been long */
+        unsigned         before = yields;
+        struct tern_wait wait = { .poll = ask, .describe = say, .arg = &q, .deadline = TERN_FOREVER, .nap = 1000 };
+
+        q = (struct question){ .enough = 200000, .answer = TERN_OK };
+        if (tern_core_wait(&wait) != TERN_OK)
+            abort();
+        parts->spinning = yields - before;
+    }
+    others_compute = false;
+    return NULL;
+}
+
+static void yields_beside_computation_become_rare(void **state)
+{
+    struct parts parts = { 0 };
+    pthread_t    thread;
+
+    (void)state;
+    gives_the_core = true;
+    assert_int_equal(pthread_create(&thread, NULL, shares_its_core, &parts), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_in_range(parts.before, 1000, 2000); /* fewer, if another process takes the core during a yield */
+    assert_in_range(parts.beside, 1, 7);       /* waits 1, 3, 7, 15, 31 and 63 */
+    assert_in_range(parts.again, 1000, 2000);
+    assert_int_equal(parts.spinning, 1); /* sleeps after it */
+}
+
+/* The most yields in several waits of 200 polls: if another process takes the core during a yield, that wait and the
+ * next one hardly yield. */
+static unsigned most_yields_beside(unsigned asleep)
+{
+    unsigned most = 0;
+
+    for (unsigned i = 0; i < 8 && most < 190; i++) {
+        unsigned now = yields_beside(asleep, 200);
+        most = now > most ? now : most;
+    }
+    return most;
+}
+
 static void yields_in_vain_end_soon(void **state)
 {
     (void)state;
     tern_base_options_load((char *[]){ NULL });
     gives_the_core = false;
     assert_in_range(yields_beside(0, 0), 1, 40);
-    assert_in_range(yields_beside(1, 200), 190, 200); /* nobody needs the core */
+    assert_in_range(most_yields_beside(1), 190, 200); /* nobody needs the core */
     gives_the_core = true;
-    assert_in_range(yields_beside(0, 200), 190, 200);
+    assert_in_range(most_yields_beside(0), 190, 200);
 }
 
 int main(void)
@@ -467,7 +551,7 @@ int main(void)
         cmocka_unit_test(a_deadline_ends_the_wait),      cmocka_unit_test(a_ring_wakes),
         cmocka_unit_test(without_a_ring_it_looks_again), cmocka_unit_test(a_long_wait_is_reported),
         cmocka_unit_test(yields_in_vain_end_soon),       cmocka_unit_test(who_asks_too_late_looks_again),
-        cmocka_unit_test(who_evaluates_misses_no_poll),
+        cmocka_unit_test(who_evaluates_misses_no_poll),  cmocka_unit_test(yields_beside_computation_become_rare),
     };
 
     return cmocka_run_group_tests_name("core wait", tests, job_make, job_remove);
