@@ -12,7 +12,9 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 # Line numbers for debuggers cost nothing at run time.
 set(CMAKE_C_FLAGS_RELEASE "-O2 -g -DNDEBUG")
-if(NOT TERN_COVERAGE)
+if(TERN_SANITIZE)
+    set(CMAKE_C_FLAGS_DEBUG "-Og -g1") # the lines in reports; without variables, the build takes two thirds of the time
+elseif(NOT TERN_COVERAGE)
     set(CMAKE_C_FLAGS_DEBUG "-Og -g")
 endif()
 
