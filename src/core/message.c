@@ -185,8 +185,7 @@ static void ring_own(void)
 
 static void count_delivery(void)
 {
-    /* A lost increment is a change too. release: the flag that this thread has taken before the count. Pairs with
-     * tern_core_message_before_sleep(). */
+    /* release: the flag before the count. Pairs with before_sleep(). A lost increment is a change too. */
     __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELEASE);
     /* release: the count before the message is taken from its queue. Pairs with tern_core_message_delivered_since(). */
     atomic_thread_fence(memory_order_release);
@@ -300,8 +299,7 @@ uint32_t tern_core_message_before_sleep(void)
 
     if (in_handler)
         return count;
-    /* acquire: the count before the flags. A thread that takes a flag after this thread has found it free counts its
-     * delivery after that. Pairs with the release in count_delivery(). */
+    /* acquire: the count before the flags, which a thread takes before it counts. Pairs with count_delivery(). */
     atomic_thread_fence(memory_order_acquire);
     if (atomic_load_explicit(&biased, memory_order_relaxed) && !tern_bias_owner)
         tern_base_bias_revoke(); /* the owner sees that when it has finished, and rings */
@@ -485,16 +483,13 @@ void tern_core_message_deliver_notify(struct tern_link_watch *w)
 
     if (TERN_UNLIKELY(depth != 0)) {
         deliver_unlocked(w);
-        return;
-    }
-    if (TERN_LIKELY(tern_base_bias_enter(&biased))) {
+    } else if (TERN_LIKELY(tern_base_bias_enter(&biased))) {
         refused ? deliver_refused(w) : deliver_counted(w);
         give_back_biased();
     } else if (take()) {
         refused ? deliver_refused(w) : deliver_counted(w);
         give_back();
-    }
-    /* Otherwise another thread is delivering, and rings the bell when it has finished: this thread may sleep. */
+    } /* otherwise another thread delivers, and rings the bell when it has finished: this thread may sleep */
 }
 
 bool tern_core_message_expect(struct tern_link_expected *want, unsigned looks)

@@ -4,7 +4,8 @@
  * Promises: a message to a rank that cannot be reached becomes an error of the link, also if the program does not poll
  * meanwhile. A rank whose machine answers keeps its connection, however long its process does not read; a machine that
  * does not answer loses it. A lack of memory in the kernel delays bytes. A connection that is closed ends for the peer,
- * too. A notification that was not delivered uses no credit. A rank is not notified of a put of which a part was refused.
+ * too. A notification that was not delivered uses no credit. A rank is not notified of a put of which a part was
+ * refused.
  */
 #include "hostile_tcp.h"
 
