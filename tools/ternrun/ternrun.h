@@ -150,7 +150,7 @@ struct run_record {
 bool run_record_start(struct run_record *record, const char *dir, int ranks);
 /* Write to the file of a rank. which: 1 or 2. */
 void run_record_write(struct run_record *record, int rank, int which, const char *data, size_t len);
-void run_record_end(struct run_record *record);
+void run_record_end(struct run_record *record); /* close the files; is_lossy remains */
 
 /* ---- output.c ---- */
 
