@@ -84,7 +84,8 @@ TERN_API tern_status tern_region_create(tern_ctx *ctx, uint64_t size, const tern
  * If a rank unmaps the memory earlier, contiguous puts and gets to the missing bytes fail with TERN_ERR_LINK and do no
  * other harm. Atomic operations, accumulates, signals, and puts and gets of many pieces are carried out by a thread in
  * the process of the owner. They also fail with TERN_ERR_LINK if the memory is missing when they begin; but if the
- * memory is unmapped while the thread accesses it, a signal kills the owner.
+ * memory is unmapped while the thread accesses it, a signal kills the owner. Over a network whose data the owner's
+ * processor copies, such as TCP, a signal may kill the owner after any access to missing bytes.
  * Returns  TERN_OK: *out is the region. All ranks return TERN_OK.
  *          TERN_ERR_ARG: ctx or out is NULL, addr is NULL and len is not 0, or the memory wraps around the end of the
  *            address space; or, on all ranks, ranks made different collective calls.
@@ -170,7 +171,8 @@ TERN_API tern_status tern_region_open(tern_ctx *ctx, tern_region **out);
  * remains the program's, and must stay mapped until tern_region_detach or tern_region_free returns. If the memory is
  * unmapped earlier, operations on the missing bytes fail with TERN_ERR_LINK; but if it is unmapped while a thread of
  * this process executes an atomic operation, an accumulate, a signal, or a put or get of many pieces on it, a signal
- * kills this process. A rank can attach 4096 ranges at the same time.
+ * kills this process. Over a network whose data the processor copies, such as TCP, a signal may kill this process after
+ * any access to missing bytes. A rank can attach 4096 ranges at the same time.
  * Returns  TERN_OK: the memory is attached.
  *          TERN_ERR_ARG: region is NULL or not dynamic, addr is NULL, len is 0, the memory wraps around the end of the
  *            address space, or it overlaps memory that is attached to the region.

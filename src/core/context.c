@@ -280,7 +280,7 @@ tern_status tern_core_ctx_take_failure(struct tern_ctx *ctx)
     tern_status st = ctx->failed;
 
     if (TERN_UNLIKELY(ctx->engine != NULL) && st == TERN_OK)
-        st = tern_op_engine_failed(ctx, ctx->failed_op, sizeof(ctx->failed_op));
+        st = tern_op_engine_failed(ctx);
     if (st < 0) /* a handle has no error, and is not written */
         ctx->failed = TERN_OK;
     return st;
@@ -290,7 +290,9 @@ tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what)
 {
     tern_status st = tern_core_ctx_take_failure(ctx);
 
-    return st < 0 ? tern_base_fail(st, "%s: an earlier %s failed", what, ctx->failed_op) : TERN_OK;
+    if (st == TERN_OK)
+        return TERN_OK;
+    return tern_base_fail(st, "%s: an earlier %s failed%s", what, ctx->failed_op, ctx->failed_why);
 }
 
 tern_status tern_core_ctx_failed_to(struct tern_ctx *ctx, int rank, const char *what)
@@ -301,7 +303,7 @@ tern_status tern_core_ctx_failed_to(struct tern_ctx *ctx, int rank, const char *
         return TERN_OK;
     if (ctx->failed_rank == rank)
         ctx->failed = TERN_OK;
-    return tern_base_fail(st, "%s: an earlier %s failed", what, ctx->failed_op);
+    return tern_base_fail(st, "%s: an earlier %s failed%s", what, ctx->failed_op, ctx->failed_why);
 }
 
 bool tern_core_ctx_is_placed(struct tern_ctx *ctx, bool help)

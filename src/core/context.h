@@ -23,7 +23,7 @@ struct tern_engine;
  * error, since the last call, of an operation without an event, and names the operation that failed. */
 void        tern_op_engine_advance(struct tern_ctx *ctx);
 void        tern_op_engine_describe(struct tern_ctx *ctx, char *text, size_t size);
-tern_status tern_op_engine_failed(struct tern_ctx *ctx, char *text, size_t size);
+tern_status tern_op_engine_failed(struct tern_ctx *ctx);
 void        tern_op_engine_close(struct tern_ctx *ctx);
 /* Begin a new epoch, and return the previous one, to which all started operations belong. has_passed returns whether
  * all operations that started in an epoch, or earlier, have ended. */
@@ -110,7 +110,7 @@ struct tern_ctx {
     struct tern_list     outstanding; /* operations, newest first */
     struct tern_op      *fence;       /* marker in outstanding, if ordered is TERN_ORDERED_FENCE. NULL: none was made */
     struct tern_list     active;      /* the operations that the context must advance, oldest first */
-    struct tern_list     held;        /* operations on the heap that have ended but have events */
+    struct tern_list     held;        /* operations that have ended but have events, if they own memory of the heap */
     struct tern_pool     ops;         /* memory of operations */
     struct tern_engine  *engine;      /* op/trigger/engine.h; NULL: none */
     _Atomic uint32_t     engine_busy; /* operations of the engine that have not completed, without parked ones */
@@ -122,9 +122,10 @@ struct tern_ctx {
     tern_status          failed;      /* the first error of an implicit operation since the last quiet */
     int                  failed_rank; /* the rank of the job whose operations failed; -1: several ranks */
     char                 failed_op[120];
-    struct tern_tagged  *tagged;   /* op/tagged/request.h; NULL: none */
-    void                *requests; /* requests of a closed context, which stay readable: op/tagged/tagged.c */
-    _Atomic uint32_t     colls;    /* collective operations of the context that have started and have not ended */
+    char                 failed_why[256]; /* ": " and the text of the error; "": there is none */
+    struct tern_tagged  *tagged;          /* op/tagged/request.h; NULL: none */
+    void                *requests;        /* requests of a closed context, which stay readable: op/tagged/tagged.c */
+    _Atomic uint32_t     colls; /* collective operations of the context that have started and have not ended */
     /* The tagged layer asks to be advanced, collective operations are outstanding, or a rank has died. Any thread sets
      * it. */
     _Atomic bool         attention;
@@ -251,8 +252,9 @@ static inline bool tern_core_ctx_must_follow(const struct tern_ctx *ctx, int ran
 bool tern_core_ctx_is_stuck(const struct tern_ctx *ctx, int rank);
 
 /* Return the first error, since the last call, of an operation without an event. The second function sets its detail;
- * the first one only leaves a description of the operation in failed_op. The third function considers operations
- * towards one rank of the job, and forgets the error only if operations towards no other rank have failed. */
+ * the first one only leaves a description of the operation in failed_op, and why it failed in failed_why. The third
+ * function considers operations towards one rank of the job, and forgets the error only if operations towards no other
+ * rank have failed. */
 tern_status tern_core_ctx_take_failure(struct tern_ctx *ctx);
 tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what);
 tern_status tern_core_ctx_failed_to(struct tern_ctx *ctx, int rank, const char *what);

@@ -185,8 +185,8 @@ static void ring_own(void)
 
 static void count_delivery(void)
 {
-    /* relaxed: a lost increment is a change too */
-    __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELAXED);
+    /* release: the flag before the count. Pairs with before_sleep(). A lost increment is a change too. */
+    __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELEASE);
     /* release: the count before the message is taken from its queue. Pairs with tern_core_message_delivered_since(). */
     atomic_thread_fence(memory_order_release);
 }
@@ -292,15 +292,19 @@ static unsigned reply_channels(void)
     return is_helper ? both : both | BIT(TERN_CHANNEL_REPLY);
 }
 
-void tern_core_message_before_sleep(void)
+uint32_t tern_core_message_before_sleep(void)
 {
-    int taken = TAKEN;
+    int      taken = TAKEN;
+    uint32_t count = tern_core_message_delivered();
 
     if (in_handler)
-        return;
+        return count;
+    /* acquire: the count before the flags, which a thread takes before it counts. Pairs with count_delivery(). */
+    atomic_thread_fence(memory_order_acquire);
     if (atomic_load_explicit(&biased, memory_order_relaxed) && !tern_bias_owner)
         tern_base_bias_revoke(); /* the owner sees that when it has finished, and rings */
     atomic_compare_exchange_strong_explicit(&delivering, &taken, MISSED, memory_order_relaxed, memory_order_relaxed);
+    return count;
 }
 
 bool tern_core_message_has_more(void)
@@ -479,17 +483,13 @@ void tern_core_message_deliver_notify(struct tern_link_watch *w)
 
     if (TERN_UNLIKELY(depth != 0)) {
         deliver_unlocked(w);
-        return;
-    }
-    if (TERN_LIKELY(tern_base_bias_enter(&biased))) {
+    } else if (TERN_LIKELY(tern_base_bias_enter(&biased))) {
         refused ? deliver_refused(w) : deliver_counted(w);
         give_back_biased();
     } else if (take()) {
         refused ? deliver_refused(w) : deliver_counted(w);
         give_back();
-    } else if (!refused) {
-        count_delivery();
-    }
+    } /* otherwise another thread delivers, and rings the bell when it has finished: this thread may sleep */
 }
 
 bool tern_core_message_expect(struct tern_link_expected *want, unsigned looks)

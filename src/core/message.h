@@ -135,8 +135,10 @@ static inline bool tern_core_message_delivered_since(uint32_t count)
 }
 
 /* Prepare for the last poll of a thread that has announced its sleep. If another thread is delivering, whose handlers
- * may change the awaited state after that poll, the other thread rings the bell when it has finished. */
-void tern_core_message_before_sleep(void);
+ * may change the awaited state after that poll, the other thread rings the bell when it has finished. Returns the count
+ * of deliveries. If tern_core_message_delivered_since() finds a change of the count after the last poll, a delivery may
+ * have begun and ended without a ring, and the thread must poll again. */
+uint32_t tern_core_message_before_sleep(void);
 
 /* Record that an operation could continue at once but yielded to others: threads that wait must not sleep. */
 void tern_core_message_keep_awake(void);

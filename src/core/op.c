@@ -51,6 +51,14 @@ void *tern_core_op_alloc(struct tern_ctx *ctx, size_t bytes, const struct tern_o
     return op;
 }
 
+/* Free the text of the error of an operation, which may be on the list of held operations. */
+static __attribute__((cold, noinline)) void forget_reason(struct tern_op *op)
+{
+    free(op->reason);
+    op->explained = false;
+    tern_base_list_remove(&op->node);
+}
+
 void tern_core_op_drop(struct tern_op *op)
 {
     if (TERN_UNLIKELY(op->trigger != NULL)) {
@@ -59,6 +67,8 @@ void tern_core_op_drop(struct tern_op *op)
     }
     if (op->kind->release)
         op->kind->release(op);
+    if (TERN_UNLIKELY(op->explained))
+        forget_reason(op);
     if (TERN_LIKELY(op->memory == TERN_OP_POOLED)) {
         tern_base_pool_put(&op->ctx->ops, op);
     } else if (op->memory == TERN_OP_HEAP) {
@@ -130,6 +140,14 @@ void tern_core_op_enlist(struct tern_op *op)
     }
 }
 
+__attribute__((cold, noinline)) void tern_core_op_keep_reason(struct tern_op *op)
+{
+    const char *text = tern_base_detail();
+
+    if (!op->explained && text[0] != '\0' && (op->reason = strdup(text)))
+        op->explained = true;
+}
+
 /* Remember the first error of an operation without an event, and whether only one rank is concerned. */
 static __attribute__((cold, noinline)) void note_failure(const struct tern_op *op, tern_status status)
 {
@@ -140,6 +158,8 @@ static __attribute__((cold, noinline)) void note_failure(const struct tern_op *o
         ctx->failed = status;
         ctx->failed_rank = rank;
         tern_core_op_describe(op, ctx->failed_op, sizeof(ctx->failed_op));
+        snprintf(ctx->failed_why, sizeof(ctx->failed_why), "%s%s", op->explained ? ": " : "",
+                 op->explained ? op->reason : "");
     } else if (ctx->failed_rank != rank) {
         ctx->failed_rank = -1;
     }
@@ -150,6 +170,8 @@ static void op_end(struct tern_op *op, tern_status status)
 {
     struct tern_ctx *ctx = op->ctx;
 
+    if (TERN_UNLIKELY(status < 0) && !op->kind->explain)
+        tern_core_op_keep_reason(op);
     if (TERN_UNLIKELY(status == TERN_ERR_PEER) && !tern_core_op_is_marker(op)) /* a marker has no rank */
         /* The launcher must know of a death before the program does. */
         tern_core_job_is_gone(op->link.xfer.part->rank);
@@ -168,7 +190,7 @@ static void op_end(struct tern_op *op, tern_status status)
     op->status = status;
     if (TERN_UNLIKELY(op->implicit && status < 0))
         note_failure(op, status);
-    if (op->events > 0 && op->memory == TERN_OP_HEAP)
+    if (op->events > 0 && (op->memory == TERN_OP_HEAP || TERN_UNLIKELY(op->explained)))
         tern_base_list_push(&ctx->held, &op->node);
     /* release: the status, and the last accesses but one. Pairs with tern_core_event_done() in a thread that shares the
      * context. */
@@ -363,7 +385,9 @@ static tern_status event_take(tern_event *event)
 
         if (!op->kind->explain)
             tern_core_op_describe(op, text, sizeof(text));
-        op->kind->explain ? tern_base_fail(st, "%s", op->kind->explain(op)) : tern_base_fail(st, "the %s failed", text);
+        op->kind->explain
+            ? tern_base_fail(st, "%s", op->kind->explain(op))
+            : tern_base_fail(st, "the %s failed%s%s", text, op->explained ? ": " : "", op->explained ? op->reason : "");
     }
     event->pending = NULL;
     if (--op->events == 0 && op->done)

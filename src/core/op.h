@@ -103,6 +103,7 @@ struct tern_op {
     bool                       transferred;  /* the transfer is complete, and the second step has not started */
     bool                       step_started; /* the second step is outstanding */
     bool                       blocked;      /* the second step has found no space */
+    bool                       explained;    /* reason is set */
     /* Outstanding: the numbers of the regions for which the operation is counted: the region of its transfer, and that
      * of its second step if it is another one; 0: none. */
     uint32_t                   region[2];
@@ -111,9 +112,10 @@ struct tern_op {
         struct tern_op_operands operands;
     };
     void *data; /* data of the kind */
-    union {     /* data of the second step */
+    union {     /* data of the second step, or of an operation that has failed */
         struct tern_notification notification;
         struct tern_op_signal    signal;
+        char                    *reason; /* text of the error; freed with the operation */
     };
     struct tern_trigger *trigger; /* the engine's functions for a parked operation; NULL: the operation is not parked */
 };
@@ -157,6 +159,10 @@ void tern_core_op_complete(struct tern_op *op, tern_status status);
 
 /* Advance an operation on the context's list: start further transfers, or the second step. */
 void tern_core_op_advance(struct tern_op *op);
+
+/* Keep the text of the error that this thread has just recorded, for the events of an operation that is going to end
+ * with this error. Only the first text is kept. The operation must not start a second step any more. */
+void tern_core_op_keep_reason(struct tern_op *op);
 
 /* Leave the operation to itself, because the caller no longer waits for it. tern_quiet collects it when it
  * completes. */

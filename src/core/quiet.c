@@ -65,8 +65,10 @@ static void quiet_advance(struct tern_op *op)
         return;
     /* seq_cst: as in tern_quiet() */
     atomic_thread_fence(memory_order_seq_cst);
-    if (quiet->reports && (st = tern_core_ctx_take_failure(ctx)) < 0)
+    if (quiet->reports && (st = tern_core_ctx_take_failure(ctx)) < 0) {
         memcpy(quiet->failed_op, ctx->failed_op, sizeof(quiet->failed_op));
+        tern_base_fail(st, "%s", ctx->failed_why[0] ? ctx->failed_why + strlen(": ") : ""); /* the marker keeps it */
+    }
     if (quiet->then) {
         tern_quiet_then *then = quiet->then;
 

@@ -77,8 +77,7 @@ static tern_status last_poll(const struct tern_wait *wait, const struct tern_slo
     uint32_t    wants = tern_base_wake_requests_ended(), delivered;
     tern_status st;
 
-    tern_core_message_before_sleep();
-    delivered = tern_core_message_delivered();
+    delivered = tern_core_message_before_sleep();
     if (atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0) /* this rank's own flag */
         tern_base_membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
     st = wait->poll(wait->arg);
@@ -180,8 +179,7 @@ static void announce_for_caller(const struct tern_wait *wait, struct tern_wait_s
     uint32_t wants = tern_base_wake_requests_ended();
 
     s->seen = announce_on_memory(tern_core_job_slot(tern_job.boot.rank));
-    tern_core_message_before_sleep();
-    s->delivered = tern_core_message_delivered();
+    s->delivered = tern_core_message_before_sleep();
     wait->poll(wait->arg);
     s->announced = !tern_base_wake_requests_since(wants); /* otherwise announce again: see last_poll() */
 }

@@ -7,7 +7,7 @@
  * The condition of the wait arranges this order: when it is evaluated in the last poll, it lets the handler finish in
  * the other thread, and returns the value from before. Without the wake, the thread sleeps for ever.
  *
- * ranks: off, because a message in shared memory stays in its queue while its handler runs, which keeps threads awake
+ * ranks: 2
  * network: 2
  * keep: 2-tcp
  * hosts: off, because a barrier between nodes is a message, which keeps threads awake

@@ -18,6 +18,7 @@ all_stopped() { local p; for p in $(ranks) $(heads); do is_state T "$p" || retur
 none_stopped() { local p; for p in $(marked); do ! is_state T "$p" || return 1; done; }
 start() { job_start env --default-signal "$RUN" $PLACE "$@"; }
 ready() { printed 3; }
+one_head() { HEAD=$(heads) && [ "$(echo "$HEAD" | wc -w)" = 1 ]; } # not while a process becomes a rank
 stop_job() { kill -TSTP "$(heads)"; await 20 all_stopped; }
 
 # A shell that prints the signals that it gets. SIGUSR2 ends it.
@@ -62,6 +63,21 @@ for PLACE in "${PLACES[@]}"; do
     kill -USR2 "$(heads)"; job_wait
     check "$WHERE: --timeout does not count the time during which ternrun was stopped" all_of 'status_is 0' 'err_lacks timeout'
     check_clean "$WHERE: stop and continue"
+
+    # ---- stop while ranks are being started ----
+
+    # It takes some time to find the program in PATH, so that not all ranks have started when the job is stopped.
+    case $PLACE in -n*) MANY="-n 100" ;; *) MANY=${PLACE/a:2,b:1/a:50,b:50} ;; esac
+    job_start env --default-signal PATH="$(printf '/no%.0s:' {1..8000})${RANK%/*}:$PATH" "$RUN" $MANY "${RANK##*/}" \
+        say=ready sleep=1000
+    await 20 one_head; await 20 test -s "$WORK/out"
+    kill -TSTP "$HEAD"; await 20 all_stopped; sleep 2; all_stopped # a rank that starts now would run
+    check "$WHERE: SIGTSTP stops the ranks that are started at this moment, too" test $? = 0
+    kill -CONT "$HEAD"; await 60 lines out 100
+    check "$WHERE: SIGCONT continues them, and starts the others" test $? = 0
+    kill -TERM "$HEAD"; job_wait
+    check "$WHERE: a job that was stopped while it started ends" status_is 143
+    check_clean "$WHERE: stop while ranks are being started"
 
     # ---- any order of signals ----
 

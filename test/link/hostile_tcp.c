@@ -123,6 +123,8 @@ static void bad_frames(struct scene *s)
         plain(TCP_ACK, 0, UINT64_MAX),
         plain(TCP_REFUSED_WRITE, 0, 0),
         plain(TCP_REFUSED_WRITE, 0, UINT64_MAX),
+        plain(TCP_WRITE, 8, TCP_WIRE_PUTS),
+        plain(TCP_WRITE_NOTIFY, 8, UINT64_MAX),
         placed(TCP_WRITE, 0, s->key, 0),
         placed(TCP_WRITE, TCP_WIRE_DATA + 1, s->key, 0),
         placed(TCP_WRITE, UINT32_MAX, s->key, 0),

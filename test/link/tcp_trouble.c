@@ -4,7 +4,8 @@
  * Promises: a message to a rank that cannot be reached becomes an error of the link, also if the program does not poll
  * meanwhile. A rank whose machine answers keeps its connection, however long its process does not read; a machine that
  * does not answer loses it. A lack of memory in the kernel delays bytes. A connection that is closed ends for the peer,
- * too. A notification that was not delivered uses no credit.
+ * too. A notification that was not delivered uses no credit. A rank is not notified of a put of which a part was
+ * refused.
  */
 #include "hostile_tcp.h"
 
@@ -262,12 +263,13 @@ static void forked(struct scene *s)
 
 /* ---- notifications that are not delivered ---- */
 
-/* Take one WRITE that the link sends, and acknowledge it. Returns false if there is none. */
-static bool take_write(struct scene *s, int fd, uint64_t number)
+/* Take one WRITE that the link sends, refuse it if that is asked for, and acknowledge it. Returns false if there is
+ * none. */
+static bool take_write(struct scene *s, int fd, uint64_t number, bool refuse)
 {
     unsigned char      bytes[TCP_WIRE_LONGEST];
     struct tcp_decoded frame;
-    struct frame       ack = plain(TCP_ACK, 0, number);
+    struct frame       ack = plain(TCP_ACK, 0, number), refusal;
     size_t             len = sizeof(struct tcp_head) + sizeof(struct tcp_place);
     unsigned char     *data = NULL;
 
@@ -278,7 +280,10 @@ static bool take_write(struct scene *s, int fd, uint64_t number)
     }
     EXPECT(hear(s, fd, bytes, len) && tern_tcp_wire_decode(bytes, len, &frame) == TCP_DECODED);
     EXPECT(frame.head.kind == TCP_WRITE && (data = malloc(frame.data)) != NULL);
-    EXPECT(hear(s, fd, data, frame.data) && tell(s, fd, ack.bytes, ack.len));
+    EXPECT(((frame.head.number & TCP_WIRE_CONTINUES) != 0) == (number > 1)); /* the scenes send one put */
+    refusal = plain(TCP_REFUSED_WRITE, 0, frame.head.number & ~TCP_WIRE_CONTINUES);
+    EXPECT(hear(s, fd, data, frame.data) && (!refuse || tell(s, fd, refusal.bytes, refusal.len)));
+    EXPECT(tell(s, fd, ack.bytes, ack.len));
     free(data);
     return true;
 }
@@ -293,8 +298,68 @@ static void given_up(struct scene *s)
     start(s, large, sizeof(large), true);
     s->r.ops->cancel(s->r.lane, &op.op);
     while (op.done == 0)
-        count += take_write(s, fd, count + 1);
+        count += take_write(s, fd, count + 1, false);
     EXPECT(count > 0 && count < sizeof(large) / s->tcp->chunk && s->r.ops->msg->flushed(s->r.link));
+    close(fd);
+}
+
+/* The peer refuses the first piece of a long put with a notification: the put fails, and its last piece is not sent. */
+static void refused_by_peer(struct scene *s)
+{
+    int      fd = enter(s);
+    uint64_t count = 0;
+
+    start(s, large, sizeof(large), true);
+    while (op.done == 0)
+        count += take_write(s, fd, count + 1, count == 0);
+    EXPECT(op.status == TERN_ERR_LINK && strstr(tern_base_detail(), "the target refused it"));
+    EXPECT(count < sizeof(large) / s->tcp->chunk && s->r.ops->msg->flushed(s->r.link));
+    close(fd);
+}
+
+/* A WRITE of 8 bytes that belongs to the put with the given number. */
+static struct frame piece(uint32_t kind, uint64_t key, uint64_t number)
+{
+    struct frame frame = placed(kind, 8, key, 0);
+
+    memcpy(frame.bytes + offsetof(struct tcp_head, number), &number, sizeof(number));
+    return frame;
+}
+
+/* A peer sends a put of two pieces, of which the first one is refused and the second one would notify: this rank is not
+ * notified. It is notified of another put meanwhile, and of the next put with the number. */
+static void refused_in_part(struct scene *s)
+{
+    uint64_t     bad = s->key ^ 1ull << 40, numbers[] = { 0, 1000, TCP_WIRE_PUTS - 1 };
+    int          fd = enter(s);
+    struct frame put;
+
+    for (uint64_t i = 0; i < 3; i++) {
+        struct {
+            uint32_t kind;
+            uint64_t key, number;
+            uint32_t refused, notified;
+        } step[] = {
+            { TCP_WRITE, bad, numbers[i], 1, 0 },
+            { TCP_WRITE_NOTIFY, s->key, 1, 0, 1 },
+            { TCP_WRITE, s->key, numbers[i] | TCP_WIRE_CONTINUES, 1, 1 },
+            { TCP_WRITE_NOTIFY, s->key, numbers[i] | TCP_WIRE_CONTINUES, 1, 1 },
+            { TCP_WRITE, s->key, numbers[i], 0, 1 },
+            { TCP_WRITE_NOTIFY, s->key, numbers[i] | TCP_WIRE_CONTINUES, 0, 2 },
+        };
+
+        notified = 0;
+        for (int k = 0; k < 6; k++) {
+            put = piece(step[k].kind, step[k].key, step[k].number);
+            EXPECT(tell(s, fd, put.bytes, put.len) && tell(s, fd, "12345678", 8));
+            if (step[k].refused) {
+                struct tcp_head head = hear_head(s, fd);
+
+                EXPECT(head.kind == TCP_REFUSED_WRITE && head.number == numbers[i]);
+            }
+            EXPECT(hear_head(s, fd).kind == TCP_ACK && notified == step[k].notified);
+        }
+    }
     close(fd);
 }
 
@@ -327,6 +392,8 @@ SCENE_TEST(silence)
 SCENE_TEST(no_buffers)
 SCENE_TEST(forked)
 SCENE_TEST(given_up)
+SCENE_TEST(refused_by_peer)
+SCENE_TEST(refused_in_part)
 SCENE_TEST(refused)
 
 int main(void)
@@ -336,7 +403,8 @@ int main(void)
         cmocka_unit_test(test_refuses_always), cmocka_unit_test(test_repeated_hellos),
         cmocka_unit_test(test_stopped_reader), cmocka_unit_test(test_silence),
         cmocka_unit_test(test_no_buffers),     cmocka_unit_test(test_forked),
-        cmocka_unit_test(test_given_up),       cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_given_up),       cmocka_unit_test(test_refused_by_peer),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_refused_in_part),
     };
 
     return cmocka_run_group_tests_name("trouble with connections of the link tcp", tests, default_options, NULL);

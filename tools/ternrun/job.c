@@ -253,6 +253,8 @@ int run_job(const struct run_config *config, const struct run_plan *plan, const 
     do
         run_job_step(&job, poll_time(&job));
     while (!is_over(&job));
+    run_record_end(&job.output.record);
+    handle_broken_output(&job);
     if (config->verbose && up == NULL)
         run_say("the job ended with status %d after %.3f s", job.status,
                 (double)(tern_base_now() - start) / NS_PER_SECOND);

@@ -328,6 +328,8 @@ void run_launch_started(struct run_job *job, int rank, pid_t pid, const struct r
     for (int which = STDOUT_FILENO; which <= STDERR_FILENO; which++)
         if (files->mine[which] >= 0)
             run_output_add(&job->output, job->first + rank, which, files->mine[which]);
+    if (job->is_stopped)
+        kill(-pid, SIGTSTP);
     if (job->config->verbose) {
         run_bind_text(job->plan, rank, cpus, sizeof(cpus));
         run_say("rank %d: pid %d, %s", job->first + rank, (int)pid, cpus);

@@ -115,6 +115,12 @@ bool run_leftover_any(struct run_job *job)
 
 void run_leftover_signal(struct run_job *job, int signal)
 {
+    bool was_stopped = job->is_stopped;
+
+    if (signal == SIGTSTP || signal == SIGCONT || !run_signals_passes(signal))
+        job->is_stopped = signal == SIGTSTP;
+    if (job->starters != NULL && job->is_stopped != was_stopped)
+        run_starters_pause(job);
     for (int r = 0; r < job->started; r++)
         if (group_lives(job, r))
             send_signal(-job->rank[r].pid, signal);

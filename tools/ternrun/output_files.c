@@ -92,9 +92,13 @@ void run_record_write(struct run_record *record, int rank, int which, const char
 
 void run_record_end(struct run_record *record)
 {
+    int error = 0;
+
     for (int i = 0; i < record->files; i++)
         if (record->file[i] >= 0 && close(record->file[i]) != 0) /* some file systems report errors only here */
-            run_say("--output: cannot write the files in %.300s: %s", record->dir, strerror(errno));
+            error = errno;
+    if (error != 0)
+        run_say("--output: cannot write all files in %.300s: %s", record->dir, strerror(error));
     free(record->file);
-    *record = (struct run_record){ .dir = NULL };
+    *record = (struct run_record){ .is_lossy = record->is_lossy || error != 0 };
 }

@@ -29,6 +29,7 @@
 #define BATCH 16        /* ranks of a starter */
 #define MOST_STARTERS 8 /* starters at the same time */
 #define STEP_MS 20      /* handle the events of the job at least this often */
+#define STOP_MS 2000    /* time for a starter to stop */
 #define STACK_BYTES (256 * 1024)
 
 /* The result for a rank. Writers: the rank's process before its exec (failure), then its starter. */
@@ -253,7 +254,7 @@ static bool notice_oldest(struct run_job *job)
 }
 
 /* Wait until a starter announces a result, and read the announcements. */
-static void await_results(struct run_starters *starters)
+static void await_results(struct run_starters *starters, bool is_stopped)
 {
     struct pollfd fds[MOST_STARTERS];
     nfds_t        count = 0;
@@ -262,7 +263,7 @@ static void await_results(struct run_starters *starters)
     for (int i = 0; i < MOST_STARTERS; i++)
         if (starters->starter[i].pid != 0 && starters->starter[i].fd >= 0)
             fds[count++] = (struct pollfd){ .fd = starters->starter[i].fd, .events = POLLIN };
-    poll(fds, count, count > 0 ? STEP_MS : 0);
+    poll(fds, count, count > 0 || is_stopped ? STEP_MS : 0);
     for (int i = 0; i < MOST_STARTERS; i++) {
         struct starter *starter = &starters->starter[i];
         ssize_t         got = 1;
@@ -276,6 +277,39 @@ static void await_results(struct run_starters *starters)
     }
 }
 
+/* Wait until the starter has stopped or ended. A starter stops when the rank that it creates has executed the program.
+ * The terminal may have stopped this rank before that, so the wait ends after a while. */
+static void await_stop(pid_t starter)
+{
+    siginfo_t info = { 0 };
+
+    for (int ms = 0; ms < STOP_MS && info.si_pid == 0; ms++) {
+        if (waitid(P_PID, (id_t)starter, &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT) != 0)
+            return;
+        if (info.si_pid == 0)
+            poll(NULL, 0, 1);
+    }
+    waitid(P_PID, (id_t)starter, &info, WSTOPPED | WNOHANG); /* its end is left to notice_oldest() */
+}
+
+void run_starters_pause(struct run_job *job)
+{
+    const struct starter *starter = job->starters->starter;
+
+    for (int i = 0; i < MOST_STARTERS; i++)
+        if (starter[i].pid != 0)
+            kill(starter[i].pid, job->is_stopped ? SIGSTOP : SIGCONT);
+    for (int i = 0; i < MOST_STARTERS && job->is_stopped; i++)
+        if (starter[i].pid != 0)
+            await_stop(starter[i].pid);
+    for (int r = job->started; r < job->config->ranks; r++) {
+        pid_t group = atomic_load_explicit(&job->group[r], memory_order_relaxed); /* 0: not started yet */
+
+        if (group > 0)
+            kill(-group, job->is_stopped ? SIGTSTP : SIGCONT);
+    }
+}
+
 static void run_all(struct run_job *job)
 {
     struct run_starters *starters = job->starters;
@@ -283,10 +317,11 @@ static void run_all(struct run_job *job)
     int                  status = EXIT_TROUBLE;
 
     do {
-        while (starters->active < starters->most && starters->next < job->config->ranks && job->phase == PHASE_RUN)
+        while (starters->active < starters->most && starters->next < job->config->ranks && job->phase == PHASE_RUN &&
+               !job->is_stopped)
             if (!begin(job, &status))
                 run_job_end(job, SIGTERM, status);
-        await_results(starters);
+        await_results(starters, job->is_stopped);
         while (starters->active > 0 && notice_oldest(job))
             ;
         if (job->phase != PHASE_RUN) /* relaxed: a starter may start one more rank in any case */

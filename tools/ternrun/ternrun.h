@@ -150,7 +150,7 @@ struct run_record {
 bool run_record_start(struct run_record *record, const char *dir, int ranks);
 /* Write to the file of a rank. which: 1 or 2. */
 void run_record_write(struct run_record *record, int rank, int which, const char *data, size_t len);
-void run_record_end(struct run_record *record);
+void run_record_end(struct run_record *record); /* close the files; is_lossy remains */
 
 /* ---- output.c ---- */
 
@@ -332,6 +332,7 @@ struct run_job {
     int                      status;     /* the job's exit status so far */
     bool                     is_hurried; /* do not wait until the output is written */
     bool                     is_torn;    /* standard output failed, and the failure was handled */
+    bool                     is_stopped; /* the ranks of this host are stopped, and those that start now are to be */
     unsigned                 terminals;  /* bits 1 and 2: that standard file of the ranks is a terminal */
     struct run_fore          fore;
     struct run_trace         trace;
@@ -493,6 +494,8 @@ void               run_launch_started(struct run_job *job, int rank, pid_t pid, 
 
 /* starter.c: start the ranks from first to the last one in parallel, or until the job is to end. */
 void run_starters(struct run_job *job, int first);
+/* Stop or continue the starters, as job->is_stopped says, and the ranks that ternrun has not noticed yet. */
+void run_starters_pause(struct run_job *job);
 
 /* guard.c: start the guard. The segment must be mapped, and no rank may have been started. */
 bool run_guard_start(struct run_job *job);

@@ -64,6 +64,7 @@ void tern_tcp_conn_free(struct tcp_conn *conn)
 {
     for (uint64_t i = conn->first; i < conn->last; i++)
         free(conn->segment[i & (TCP_SEGMENTS - 1)].heap);
+    free(conn->refused);
     free(conn->out);
     free(conn->in);
     free(conn);

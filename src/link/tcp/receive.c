@@ -5,7 +5,8 @@
  * no more than a head is read in advance, so that nearly all data of a sequence of large transfers are read directly.
  *
  * A frame that no rank of this job sends in this state of the connection closes the connection, with a text that names
- * the sender. A WRITE or READ that does not fit the memory of this rank is refused, and its data are dropped.
+ * the sender. A WRITE or READ that does not fit the memory of this rank is refused, and its data are dropped. The
+ * remaining WRITEs of the same put are refused, too: the last one may announce the data of all of them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,14 +41,44 @@ static bool damaged(struct tcp_link *tcp, struct tcp_conn *conn, const char *tex
     return give_up(tcp, conn, EPROTO, text);
 }
 
+/* ---- puts of which a WRITE was refused ----
+ *
+ * conn->refused has a bit for each number of a put. A bit is cleared by the first WRITE of the next put with the
+ * number, because the sender may have given up the put before its last WRITE. */
+
+static bool is_put_refused(const struct tcp_conn *conn, uint64_t put)
+{
+    return TERN_UNLIKELY(put / 8 < conn->refused_bytes) && conn->refused[put / 8] & 1u << put % 8;
+}
+
+/* Remember that a WRITE of the put was refused. Returns false if there is no memory for that. */
+static bool refuse_put(struct tcp_conn *conn, uint64_t put)
+{
+    if (put / 8 >= conn->refused_bytes) {
+        size_t         bytes = tern_base_round_up(put / 8 + 1, 64);
+        unsigned char *wider = realloc(conn->refused, bytes);
+
+        if (!wider)
+            return false;
+        memset(wider + conn->refused_bytes, 0, bytes - conn->refused_bytes);
+        conn->refused = wider;
+        conn->refused_bytes = bytes;
+    }
+    conn->refused[put / 8] |= (unsigned char)(1u << put % 8);
+    return true;
+}
+
 /* Prepare for the data of a WRITE. */
 static void begin_write(struct tcp_link *tcp, struct tcp_conn *conn)
 {
     struct tcp_body        *body = &conn->body;
     const struct tcp_place *place = &body->frame.place;
     const struct tcp_mem   *mem = tern_tcp_mem_find(tcp, place->key, NET_REMOTE_WRITE);
+    uint64_t                put = body->frame.head.number & ~TCP_WIRE_CONTINUES;
 
-    body->refused = !mem || !tern_base_covers(mem->size, place->offset, body->frame.data);
+    if (is_put_refused(conn, put) && !(body->frame.head.number & TCP_WIRE_CONTINUES))
+        conn->refused[put / 8] &= (unsigned char)~(1u << put % 8);
+    body->refused = !mem || !tern_base_covers(mem->size, place->offset, body->frame.data) || is_put_refused(conn, put);
     body->to = body->refused ? NULL : mem->base + place->offset;
     tern_base_order_after_peers();
 }
@@ -79,13 +110,17 @@ static bool serve_after(struct tcp_link *tcp, const struct tcp_after *after)
 static void end_write(struct tcp_link *tcp, struct tcp_conn *conn)
 {
     struct tcp_body *body = &conn->body;
-    struct tcp_head  refused = { .kind = TCP_REFUSED_WRITE, .number = body->frame.head.number };
+    struct tcp_head  refused = { .kind = TCP_REFUSED_WRITE, .number = body->frame.head.number & ~TCP_WIRE_CONTINUES };
 
     if (body->frame.head.kind == TCP_WRITE_RPC && !body->refused)
         body->refused = !serve_after(tcp, &body->frame.after);
     tern_base_order_before_peers();
     conn->writes_done++;
     if (body->refused) {
+        if (!refuse_put(conn, refused.number)) {
+            give_up(tcp, conn, ENOMEM, "out of memory while refusing a put");
+            return;
+        }
         if (tern_tcp_queue(conn, &refused, sizeof(refused), NULL, 0, true) != 0) {
             damaged(tcp, conn, "it writes to no memory of this rank, again and again");
             return;
@@ -173,6 +208,8 @@ static bool take_refused_write(struct tcp_link *tcp, struct tcp_conn *conn, uint
     if (!wr || wr->get || wr->ctx.peer != conn->peer)
         return damaged(tcp, conn, "it refuses a put that was not sent");
     wr->error = EREMOTEIO;
+    if (wr->op)
+        tern_net_op_fail(wr->op, EREMOTEIO); /* its remaining pieces would be refused, too, and are not sent */
     return true;
 }
 

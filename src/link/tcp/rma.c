@@ -72,6 +72,7 @@ static struct tcp_wr *wr_take(struct tcp_link *tcp, struct net_peer *peer, net_p
     wr->owner = NULL;
     wr->op = NULL;
     wr->local = NULL;
+    wr->number = 0;
     wr->error = 0;
     wr->get = wr->unsent = false;
     peer->wrs++;
@@ -111,7 +112,8 @@ static int queue_write(struct tcp_wr *wr, const struct net_remote *to, const voi
                        const void *more, bool last)
 {
     struct tcp_conn *conn = tern_tcp_conn(wr->ctx.peer);
-    struct tcp_head  head = { .kind = kind, .len = (uint32_t)to->len, .number = wr->index };
+    uint64_t         later = wr->op && wr->op->net.started > 0 ? TCP_WIRE_CONTINUES : 0;
+    struct tcp_head  head = { .kind = kind, .len = (uint32_t)to->len, .number = wr->index | later };
     struct tcp_place place = { .key = to->key, .offset = to->addr };
     unsigned char    bytes[TCP_WIRE_LONGEST];
     size_t           len = tern_tcp_wire_encode(bytes, &head, &place, more);
@@ -185,6 +187,18 @@ static int post_put(struct tcp_wr *wr, const struct net_remote *remote, unsigned
     return queue_write(wr, remote, local, last && op->xfer.notify ? TCP_WRITE_NOTIFY : TCP_WRITE, &notice, last);
 }
 
+/* End a work request that has nothing more to post. The peer may still refuse the WRITEs that were sent, so that their
+ * number is not used again before the peer has acknowledged them. */
+static void wr_stop(struct tcp_link *tcp, struct tcp_wr *wr)
+{
+    struct tcp_conn *conn = tern_tcp_conn(wr->ctx.peer);
+
+    if (conn && wr->number > conn->writes_acked)
+        tern_base_list_append(&conn->unacked, &wr->node);
+    else
+        wr_end(tcp, wr);
+}
+
 /* Post the next piece of the transfer. */
 static int wr_post(struct net_link *net, struct net_ctx *ctx)
 {
@@ -195,8 +209,8 @@ static int wr_post(struct net_link *net, struct net_ctx *ctx)
     unsigned char       *local;
     int                  rc;
 
-    if (!has_more(op)) { /* another work request has posted the rest, or the core no longer waits */
-        wr_end(tcp, wr);
+    if (!has_more(op)) { /* another work request has posted the rest, or the operation has failed or was given up */
+        wr_stop(tcp, wr);
         return 0;
     }
     remote = (struct net_remote){ .key = op->xfer.part->key,

@@ -105,6 +105,8 @@ struct tcp_conn {
     struct tcp_body body;
     uint64_t        writes_done, writes_told; /* executed WRITEs of the peer; their number in the last ACK */
     unsigned        replies;                  /* number of segments in the queue with reply set */
+    unsigned char  *refused; /* a bit for each put of the peer: one of its WRITEs was refused (receive.c) */
+    size_t          refused_bytes;
 };
 
 /* The way to a peer: its addresses, the attempt to connect, and the connection. Allocated at the first use. */

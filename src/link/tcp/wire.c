@@ -27,7 +27,8 @@ static bool is_sound(const struct tcp_head *head)
         return head->len >= sizeof(struct net_header) && head->len <= TCP_WIRE_MESSAGE && head->number == 0;
     case TCP_WRITE:
     case TCP_WRITE_NOTIFY:
-    case TCP_WRITE_RPC: return head->len > 0 && head->len <= TCP_WIRE_DATA;
+    case TCP_WRITE_RPC:
+        return head->len > 0 && head->len <= TCP_WIRE_DATA && (head->number & ~TCP_WIRE_CONTINUES) < TCP_WIRE_PUTS;
     case TCP_READ:
     case TCP_DATA: return head->len > 0 && head->len <= TCP_WIRE_DATA && head->number == 0;
     case TCP_REFUSED_READ: return head->len == 0 && head->number == 0;

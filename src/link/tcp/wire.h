@@ -13,6 +13,9 @@
  *   REFUSED_READ  the receiver of the oldest unanswered READ refused it
  *   ACK           all WRITEs up to the given number are executed, or refused
  *   REFUSED_WRITE a WRITE was refused
+ *
+ * A put consists of one or more WRITEs; the last one may be a WRITE_NOTIFY or WRITE_RPC. If a WRITE is refused, the
+ * receiver refuses the remaining WRITEs of the same put, so that it is not notified of data that it does not have.
  */
 #pragma once
 
@@ -22,7 +25,7 @@
 
 #include "link/net/wire.h"
 
-#define TCP_WIRE_LAYOUT 1u /* must change with every change below */
+#define TCP_WIRE_LAYOUT 2u /* must change with every change below */
 
 enum tcp_kind {
     TCP_MESSAGE = 1,
@@ -41,10 +44,13 @@ enum tcp_kind {
 struct tcp_head {
     uint32_t kind; /* enum tcp_kind */
     uint32_t len;
-    /* ACK: number of WRITEs, counted from the start of the connection. WRITE, WRITE_NOTIFY and WRITE_RPC: chosen by the
-     * sender, and returned in REFUSED_WRITE. */
+    /* ACK: number of WRITEs, counted from the start of the connection. WRITE, WRITE_NOTIFY and WRITE_RPC: the number of
+     * the put, chosen by the sender from 0 to TCP_WIRE_PUTS - 1, with TCP_WIRE_CONTINUES in every WRITE of the put but
+     * the first. REFUSED_WRITE: the number of the put. */
     uint64_t number;
 };
+#define TCP_WIRE_PUTS (1ull << 24)
+#define TCP_WIRE_CONTINUES (1ull << 63)
 _Static_assert(sizeof(struct tcp_head) == 16, "a head has no padding");
 
 /* Follows the head of READ and of all WRITEs: the memory of the receiver. */

@@ -112,8 +112,10 @@ static void end(struct tern_coll *c)
         tern_core_op_drop(&c->op);
     if (counter)
         tern_op_counter_used(counter, status);
-    atomic_fetch_sub_explicit(&ctx->colls, 1, memory_order_release);               /* last access to the context */
-    if (!blocks || atomic_load_explicit(&tern_bias.revoked, memory_order_relaxed)) /* a hint: there are more threads */
+    atomic_fetch_sub_explicit(&ctx->colls, 1, memory_order_release); /* last access to the context */
+    /* The thread that waits for a blocking call is this one, unless this is the helper thread or the program has more
+     * threads: all threads but the owner of the bias revoke the bias. The latter is a hint. */
+    if (!blocks || !tern_bias_owner || atomic_load_explicit(&tern_bias.revoked, memory_order_relaxed))
         tern_boot_wake(tern_core_job_slot(tern_job.boot.rank));
 }
 

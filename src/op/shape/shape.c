@@ -88,6 +88,8 @@ static void multi_ended(struct tern_op *op, struct tern_op *transfer, tern_statu
     count_copied(m, transfer);
     tern_base_list_remove(&transfer->node);
     m->in_flight--;
+    if (TERN_UNLIKELY(status < 0))
+        tern_core_op_keep_reason(op);
     if (status < 0 && m->status == TERN_OK)
         m->status = status;
     m->stopped |= status < 0;
@@ -100,6 +102,8 @@ static void multi_advance(struct tern_op *op)
 
     while (!m->stopped && st != TERN_AGAIN && m->cursors.remote.at < m->shape.total && m->in_flight < m->method->most) {
         st = start_one(m);
+        if (TERN_UNLIKELY(st < 0))
+            tern_core_op_keep_reason(op);
         m->status = st < 0 ? st : m->status;
         m->stopped = st < 0;
     }

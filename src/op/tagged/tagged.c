@@ -164,6 +164,7 @@ tern_status tern_op_tagged_retire(struct tern_ctx *ctx)
                 !(request->watch & TERN_REQUEST_ORPHAN) && ctx->failed == TERN_OK) {
                 ctx->failed = request->status;
                 describe_ended(request, ctx->failed_op, sizeof(ctx->failed_op));
+                ctx->failed_why[0] = '\0';
             }
         }
     }

@@ -119,6 +119,8 @@ static void finish(struct tern_trigger *trigger, tern_status status)
         engine->failed = status;
         engine->failed_what = trigger->op->call;
         engine->failed_rank = trigger->rank;
+        snprintf(engine->failed_why, sizeof(engine->failed_why), "%s%s", trigger->op->explained ? ": " : "",
+                 trigger->op->explained ? trigger->op->reason : "");
     }
     if (trigger->counter)
         count(trigger->counter, trigger, status);
@@ -180,8 +182,13 @@ static tern_status start(struct tern_trigger *trigger)
     tern_status     st = TERN_ERR_PEER;
 
     tern_op_trigger_set_state(trigger, TERN_TRIGGER_STARTED); /* the operation may be freed by its start */
-    if (rank < 0 || !tern_core_job_lost(rank)) {
+    if (rank >= 0 && tern_core_job_lost(rank)) {
+        tern_base_fail(st, "rank %d is gone", rank);
+        tern_core_op_keep_reason(op);
+    } else {
         st = op->link.xfer.part ? tern_op_try(op) : op->kind->start(op);
+        if (TERN_UNLIKELY(st < 0))
+            tern_core_op_keep_reason(op);
         if (TERN_UNLIKELY(st == TERN_ERR_PEER))
             tern_core_job_confirm(rank, tern_core_ctx_deadline(op->ctx));
     }
@@ -292,15 +299,17 @@ void tern_op_engine_describe(struct tern_ctx *ctx, char *text, size_t size)
     pthread_mutex_unlock(&engine->lock);
 }
 
-tern_status tern_op_engine_failed(struct tern_ctx *ctx, char *text, size_t size)
+tern_status tern_op_engine_failed(struct tern_ctx *ctx)
 {
     struct tern_engine *engine = ctx->engine;
     tern_status         st;
 
     pthread_mutex_lock(&engine->lock);
     st = engine->failed;
-    if (st < 0)
-        describe(engine->failed_what, engine->failed_rank, text, size);
+    if (st < 0) {
+        describe(engine->failed_what, engine->failed_rank, ctx->failed_op, sizeof(ctx->failed_op));
+        memcpy(ctx->failed_why, engine->failed_why, sizeof(ctx->failed_why));
+    }
     engine->failed = TERN_OK;
     pthread_mutex_unlock(&engine->lock);
     return st;

@@ -72,6 +72,7 @@ struct tern_engine {
     tern_status                 failed;      /* the first error of an operation without an event */
     const char                 *failed_what;
     int                         failed_rank;
+    char                        failed_why[sizeof(((struct tern_ctx *)0)->failed_why)];
     struct tern_tagged *_Atomic tagged;   /* tagged state whose matched receives fetch their data on this engine
                                          * (op/tagged/tagged.h); NULL: none */
     struct tern_activity        activity; /* whether the program polls, and thus makes progress itself */
