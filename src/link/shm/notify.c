@@ -16,8 +16,6 @@
 #include "base/wake_request.h"
 #include "link/shm/shm.h"
 
-#define AHEAD 4 /* cells between a message and the one that is fetched into the cache with it */
-
 static uint32_t power_of_two(uint64_t least)
 {
     return least < TERN_NQ_MIN_CELLS ? TERN_NQ_MIN_CELLS : 1u << tern_base_log2_up((uint32_t)least);
@@ -282,23 +280,15 @@ static inline bool has_moved(struct tern_link_expected *expected, uint64_t third
     return true;
 }
 
-/* Poll the cell, at most the given number of times, until its stamp has the position. Returns the stamp. If the first
- * poll finds the message, the sender is ahead of the receiver, and the message that is AHEAD cells further is fetched
- * into the cache. */
-static inline uint64_t poll_cell(const struct tern_nq_view *row, const struct tern_nq_cell *cell, uint64_t position,
-                                 unsigned polls)
+/* Poll the cell, at most the given number of times, until its stamp has the position. Returns the stamp. */
+static inline uint64_t poll_cell(const struct tern_nq_cell *cell, uint64_t position, unsigned polls)
 {
-    /* acquire: the message after its stamp. Pairs with the release stores of the producer. */
-    uint64_t stamp = atomic_load_explicit(&cell->stamp, memory_order_acquire);
+    uint64_t stamp;
 
-    if (tern_base_nq_stamp_position(stamp) == position) {
-        __builtin_prefetch(&row->cell[(row->next + AHEAD) & row->mask]);
-        return stamp;
-    }
-    while (--polls > 0 && tern_base_nq_stamp_position(stamp) != position) {
+    /* acquire: the message after its stamp. Pairs with the release stores of the producer. */
+    while (tern_base_nq_stamp_position(stamp = atomic_load_explicit(&cell->stamp, memory_order_acquire)) != position &&
+           --polls > 0)
         tern_base_relax(); /* a reader that polls without a pause takes the cache line from the writer */
-        stamp = atomic_load_explicit(&cell->stamp, memory_order_acquire);
-    }
     return stamp;
 }
 
@@ -321,7 +311,7 @@ static bool expect(struct tern_link_watch *watch, struct tern_link_expected *exp
     if (TERN_UNLIKELY(rx->from != expected->from))
         return false;
     watch_at(rx, 1);
-    stamp = poll_cell(row, cell, position, polls);
+    stamp = poll_cell(cell, position, polls);
     first = word[0];
     third = word[2];
     wrong = stamp ^ (position | tern_base_nq_stamp(0, carries ? TERN_NQ_INLINE : 0));
