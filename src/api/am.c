@@ -179,22 +179,43 @@ tern_status tern_am_request_with(tern_ctx *ctx, int rank, const tern_am *message
     return st;
 }
 
-/* Send a short message on the general path, which is used if there is no space now or there are many arguments. */
-static __attribute__((noinline)) tern_status short_slowly(tern_ctx *ctx, int peer, unsigned handler,
-                                                          const uint32_t *args, unsigned nargs)
+static tern_status short_checked(tern_ctx *ctx, int rank, unsigned handler, const uint32_t *args, unsigned nargs)
 {
+    int         peer = -1;
+    tern_status st = tern_api_am_peer(ctx, rank, "tern_am_short", &peer);
+
+    if (st < 0 || (st = tern_api_am_handler(handler, args, nargs, "tern_am_short")) < 0)
+        return st;
+
     const tern_am message =
         TERN_AM(.kind = TERN_AM_SHORT, .handler = (uint16_t)handler, .nargs = (uint16_t)nargs, .args = args);
 
     return tern_op_am_send(ctx, peer, &message, "tern_am_short");
 }
 
-static __attribute__((cold, noinline)) tern_status short_shared(tern_ctx *ctx, int rank, unsigned handler,
-                                                                const uint32_t *args, unsigned nargs)
+/* Send a short message on the general path, which is used if there is no space now, there are many arguments, or an
+ * argument is wrong. */
+static __attribute__((noinline)) tern_status short_slowly(tern_ctx *ctx, int rank, unsigned handler,
+                                                          const uint32_t *args, unsigned nargs)
 {
-    return TERN_API_LOCKED(inner, ctx, tern_am_short(inner, rank, handler, args, nargs));
+    tern_status st = short_checked(ctx, rank, handler, args, nargs);
+
+    return st == TERN_API_IS_SHARED ? TERN_API_LOCKED(inner, ctx, tern_am_short(inner, rank, handler, args, nargs))
+                                    : st;
 }
 
+/* Return whether a request may take a fast path: the calling thread may send to the rank, whose rank in the job is
+ * stored in *peer. */
+static inline __attribute__((always_inline)) bool may_send(const tern_ctx *ctx, int rank, int *peer)
+{
+    if (TERN_UNLIKELY(!ctx || tern_core_in_handler() || (uint32_t)rank >= ctx->ranks))
+        return false;
+    *peer = tern_core_team_world(ctx->team, rank);
+    return !tern_core_job_has_deaths() && TERN_LIKELY(!tern_core_job_lost(*peer));
+}
+
+/* The fast paths of tern_am_short and tern_am_reply call the general path last, with their own arguments, so that they
+ * save no registers. */
 tern_status tern_am_short(tern_ctx *ctx, int rank, unsigned handler, const uint32_t *args, unsigned nargs)
 {
     TERN_API_USE use = tern_api_use(ctx, "tern_am_short");
@@ -202,18 +223,17 @@ tern_status tern_am_short(tern_ctx *ctx, int rank, unsigned handler, const uint3
     if (use.status < 0)
         return use.status;
 
-    int         peer = -1;
-    tern_status st = tern_api_am_peer(ctx, rank, "tern_am_short", &peer);
-
-    if (TERN_UNLIKELY(st < 0 || (st = tern_api_am_handler(handler, args, nargs, "tern_am_short")) < 0))
-        return st == TERN_API_IS_SHARED ? short_shared(ctx, rank, handler, args, nargs) : st;
-
     const tern_am message = {
         .kind = TERN_AM_SHORT, .handler = (uint16_t)handler, .nargs = (uint16_t)nargs, .args = args
     };
+    int         peer = -1;
+    tern_status st;
 
+    if (TERN_UNLIKELY(!may_send(ctx, rank, &peer) || !tern_op_am_known(handler) || nargs > WIRE_ARGS ||
+                      (nargs > 0 && !args)))
+        return short_slowly(ctx, rank, handler, args, nargs);
     st = tern_op_am_request_small(ctx, peer, &message);
-    return TERN_LIKELY(st != TERN_AGAIN) ? st : short_slowly(ctx, peer, handler, args, nargs);
+    return TERN_LIKELY(st != TERN_AGAIN) ? st : short_slowly(ctx, rank, handler, args, nargs);
 }
 
 /* Send a medium message on the general path, which is used if the payload does not fit into a cell or an argument is
@@ -283,7 +303,8 @@ static __attribute__((cold, noinline)) tern_status reply_other(tern_am_token *to
                                                  : tern_api_am_replied("tern_am_reply");
 }
 
-tern_status tern_am_reply(tern_am_token *token, const tern_am *message)
+/* Send a reply of any kind, or report what is wrong with it. */
+static __attribute__((noinline)) tern_status reply_slowly(tern_am_token *token, const tern_am *message)
 {
     tern_am     copy;
     tern_status st;
@@ -294,10 +315,29 @@ tern_status tern_am_reply(tern_am_token *token, const tern_am *message)
         return reply_other(token, message);
     if ((st = check_message(&message, &copy, token->from, "tern_am_reply")) < 0)
         return st;
-    st = is_small(message) ? tern_op_am_reply_small(token->from, message, message->handler | (unsigned)token->team)
-                           : TERN_AGAIN;
+    st = tern_op_am_send(NULL, token->from, message, "tern_am_reply");
+    token->replied = st == TERN_OK;
+    return st;
+}
+
+/* Return whether a reply may take the fast path: it has no unusual fields, and no wrong ones. */
+static inline __attribute__((always_inline)) bool is_usual(const tern_am *m)
+{
+    return m && m->size == sizeof(*m) && (m->flags & ~TERN_IMMEDIATE) == 0 && tern_op_am_known(m->handler) &&
+           m->nargs <= WIRE_ARGS && (m->nargs == 0 || m->args) && !m->region && !m->local &&
+           (m->kind == TERN_AM_SHORT ? m->len == 0
+                                     : m->kind == TERN_AM_MEDIUM && m->payload && m->len <= TERN_LINK_HEAD);
+}
+
+tern_status tern_am_reply(tern_am_token *token, const tern_am *message)
+{
+    tern_status st;
+
+    if (TERN_UNLIKELY(!tern_op_am_current(token) || token->replied != TERN_AM_OPEN || !is_usual(message)))
+        return reply_slowly(token, message);
+    st = tern_op_am_reply_small(token->from, message, message->handler | (unsigned)token->team);
     if (TERN_UNLIKELY(st == TERN_AGAIN))
-        st = tern_op_am_send(NULL, token->from, message, "tern_am_reply");
+        return reply_slowly(token, message);
     token->replied = st == TERN_OK;
     return st;
 }

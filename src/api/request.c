@@ -346,25 +346,15 @@ tern_status tern_api_request_wait(tern_request **request, tern_deadline deadline
     return take_message(request, info, what);
 }
 
-tern_status tern_request_wait(tern_request **request, tern_deadline deadline, tern_request_info *info)
+/* Wait for a request in any state. */
+static __attribute__((noinline)) tern_status wait_for_request(tern_request **request, tern_deadline deadline,
+                                                              tern_request_info *info)
 {
-    TERN_API_USE use = tern_api_use_waiting(request ? tern_api_request_ctx(*request) : NULL, "tern_request_wait");
-
-    if (use.status < 0)
-        return use.status;
-
-    struct tern_notify_request *notify_request;
+    struct tern_notify_request *notify_request = tern_api_notify_request(*request);
     unsigned                    state;
 
-    if (TERN_UNLIKELY(!request))
-        return tern_api_null("tern_request_wait", "request");
-    if (TERN_LIKELY((notify_request = tern_api_notify_request(*request)) != NULL)) {
+    if (notify_request) {
         state = tern_op_notify_request_state(notify_request);
-        if (TERN_LIKELY(state == TERN_NOTIFY_REQUEST_STARTED && deadline > TERN_NOW && may_expect(notify_request) &&
-                        tern_op_expected_wait(notify_request, polls_at_most(EXPECTED_POLLS)))) {
-            tern_api_tell_notify(notify_request, info);
-            return TERN_OK;
-        }
         if (state == TERN_NOTIFY_REQUEST_DONE)
             return take_notify_request(notify_request, info, "tern_request_wait");
         if (state != TERN_NOTIFY_REQUEST_IDLE)
@@ -373,6 +363,27 @@ tern_status tern_request_wait(tern_request **request, tern_deadline deadline, te
     if (TERN_UNLIKELY(!tern_api_request_is_started(*request)))
         return tern_api_not_started(*request, "tern_request_wait");
     return tern_api_request_wait(request, deadline, info, "tern_request_wait");
+}
+
+tern_status tern_request_wait(tern_request **request, tern_deadline deadline, tern_request_info *info)
+{
+    TERN_API_USE use = tern_api_use_waiting(request ? tern_api_request_ctx(*request) : NULL, "tern_request_wait");
+
+    if (use.status < 0)
+        return use.status;
+
+    struct tern_notify_request *notify_request;
+
+    if (TERN_UNLIKELY(!request))
+        return tern_api_null("tern_request_wait", "request");
+    notify_request = tern_api_notify_request(*request);
+    if (TERN_LIKELY(notify_request && tern_op_notify_request_state(notify_request) == TERN_NOTIFY_REQUEST_STARTED &&
+                    deadline > TERN_NOW && may_expect(notify_request) &&
+                    tern_op_expected_wait(notify_request, polls_at_most(EXPECTED_POLLS)))) {
+        tern_api_tell_notify(notify_request, info);
+        return TERN_OK;
+    }
+    return wait_for_request(request, deadline, info);
 }
 
 /* ---- several requests ---- */

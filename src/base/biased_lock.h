@@ -50,6 +50,22 @@ static inline bool tern_base_bias_enter(_Atomic bool *inside)
     return false;
 }
 
+/* Enter two critical sections at once, with one check of the bias. Returns false under the same conditions; then
+ * neither of the flags is set by this thread. */
+static inline bool tern_base_bias_enter_both(_Atomic bool *inside, _Atomic bool *also)
+{
+    if (TERN_UNLIKELY(!tern_bias_owner))
+        return tern_base_bias_enter(inside);
+    atomic_store_explicit(inside, true, memory_order_relaxed);
+    atomic_store_explicit(also, true, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst); /* as in tern_base_bias_enter() */
+    if (TERN_LIKELY(!atomic_load_explicit(&tern_bias.revoked, memory_order_relaxed)))
+        return true;
+    atomic_store_explicit(also, false, memory_order_release);
+    atomic_store_explicit(inside, false, memory_order_release);
+    return false;
+}
+
 struct tern_biased_lock {
     _Atomic bool     biased; /* held by the owner of the bias, through tern_base_bias_enter() */
     _Atomic bool     held;   /* held by a thread that acquired it with an atomic instruction */

@@ -115,10 +115,10 @@ struct tern_nq_producer {
 
 struct tern_nq_consumer {
     struct tern_nq *shared;
-    struct {
+    struct tern_nq_view {
         struct tern_nq_cell *cell;
         uint32_t             mask;
-        uint64_t             next;
+        uint64_t             next; /* position of the next message in this row */
     } row[TERN_NQ_ROWS];
     uint32_t at;
     uint64_t number; /* number of the next message */
@@ -272,6 +272,20 @@ static inline void tern_base_nq_consume(struct tern_nq_consumer *c, unsigned kin
     /* release: the consumer's reads of the cell before the producer overwrites it. Pairs with the acquire in refresh().
      */
     atomic_store_explicit(&c->shared->done, number, memory_order_release);
+}
+
+/* Remove the message that peek returned, which is in a cell of the row and has no flags but INLINE: a part of
+ * tern_base_nq_consume(). */
+static inline void tern_base_nq_consume_plain(struct tern_nq_consumer *c, struct tern_nq_view *row,
+                                              struct tern_nq_cell *cell)
+{
+    uint64_t number = c->number;
+
+    if (TERN_UNLIKELY(row == &c->row[TERN_NQ_OVERFLOW]))
+        atomic_store_explicit(&cell->stamp, 0, memory_order_relaxed);
+    atomic_store_explicit(&c->shared->done, number, memory_order_release); /* as in tern_base_nq_consume() */
+    row->next++;
+    c->number = number + 1;
 }
 
 enum tern_nq_claim_state { TERN_NQ_NO_PAYLOAD, TERN_NQ_COPY, TERN_NQ_COPIED, TERN_NQ_BUSY };

@@ -26,8 +26,6 @@
 enum delivering { FREE, TAKEN, MISSED };
 
 static _Atomic int  delivering; /* enum delivering */
-/* The thread that holds the bias delivers, or is finding out that the bias was revoked: see base/biased_lock.h. */
-static _Atomic bool biased;
 static _Atomic bool missed;      /* another thread found the flag biased set */
 static bool         held_biased; /* the thread that holds the delivery took it by the bias */
 
@@ -57,9 +55,14 @@ static _Atomic uint32_t chances = 1;
 _Atomic bool                              tern_core_message_refused[TERN_CHANNEL_DIRECTORY + 1];
 bool                                      tern_core_message_polls_links;
 uint32_t                                  tern_core_message_count;
+_Atomic bool                              tern_core_message_biased;
 _Thread_local int tern_core_message_depth TERN_CORE_TLS;
 #define depth tern_core_message_depth
 #define in_handler tern_core_in_handler()
+#define biased tern_core_message_biased
+#define count_delivery tern_core_message_count_delivery
+#define leave_biased tern_core_message_leave_biased
+#define ring_own tern_core_message_ring_own
 
 static _Thread_local bool is_helper;    /* this thread is the helper thread, and delivers */
 static bool               uses_helpers; /* tern_core_message_help() was called. Guarded by watch_lock */
@@ -178,17 +181,9 @@ static bool has_come(unsigned channels)
     return shows(&other_table, channels) || (channels & BIT(TERN_CHANNEL_NOTIFY) && shows(&notify_table, channels));
 }
 
-static void ring_own(void)
+void tern_core_message_ring_own(void)
 {
     tern_boot_wake(tern_core_job_slot(tern_job.boot.rank));
-}
-
-static void count_delivery(void)
-{
-    /* release: the flag before the count. Pairs with before_sleep(). A lost increment is a change too. */
-    __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELEASE);
-    /* release: the count before the message is taken from its queue. Pairs with tern_core_message_delivered_since(). */
-    atomic_thread_fence(memory_order_release);
 }
 
 void tern_core_message_keep_awake(void)
@@ -299,7 +294,8 @@ uint32_t tern_core_message_before_sleep(void)
 
     if (in_handler)
         return count;
-    /* acquire: the count before the flags, which a thread takes before it counts. Pairs with count_delivery(). */
+    /* acquire: the count before the flags, which a thread takes before it counts. Pairs with
+     * tern_core_message_count_delivery(). */
     atomic_thread_fence(memory_order_acquire);
     if (atomic_load_explicit(&biased, memory_order_relaxed) && !tern_bias_owner)
         tern_base_bias_revoke(); /* the owner sees that when it has finished, and rings */
@@ -329,7 +325,7 @@ static __attribute__((noinline)) bool take(void)
 {
     int free_now = FREE;
 
-    if (TERN_UNLIKELY(atomic_load_explicit(&biased, memory_order_acquire))) { /* pairs with give_back_biased() */
+    if (TERN_UNLIKELY(atomic_load_explicit(&biased, memory_order_acquire))) { /* pairs with leave_biased() */
         atomic_store(&missed, true); /* seq_cst: before the second load. Pairs with the exchange in give_back() */
         if (atomic_load(&biased))
             return false;
@@ -354,17 +350,6 @@ static __attribute__((noinline)) void give_back(void)
         ring_own();
 }
 
-/* Release the flag that was taken by the bias. Another thread may have found this one delivering, and gone to sleep. */
-static inline __attribute__((always_inline)) void give_back_biased(void)
-{
-    /* release: the effects of handlers. Pairs with the acquire in take(). */
-    atomic_store_explicit(&biased, false, memory_order_release);
-    /* Store before load: the other thread ran a membarrier on this one. */
-    atomic_signal_fence(memory_order_seq_cst);
-    if (TERN_UNLIKELY(atomic_load_explicit(&tern_bias.revoked, memory_order_relaxed)))
-        ring_own();
-}
-
 /* Take the flag as a delivery does, without delivering anything. */
 bool tern_core_message_hold(void)
 {
@@ -379,7 +364,7 @@ bool tern_core_message_hold(void)
 void tern_core_message_release(void)
 {
     if (TERN_LIKELY(held_biased))
-        give_back_biased();
+        leave_biased();
     else
         give_back();
 }
@@ -485,26 +470,11 @@ void tern_core_message_deliver_notify(struct tern_link_watch *w)
         deliver_unlocked(w);
     } else if (TERN_LIKELY(tern_base_bias_enter(&biased))) {
         refused ? deliver_refused(w) : deliver_counted(w);
-        give_back_biased();
+        leave_biased();
     } else if (take()) {
         refused ? deliver_refused(w) : deliver_counted(w);
         give_back();
     } /* otherwise another thread delivers, and rings the bell when it has finished: this thread may sleep */
-}
-
-bool tern_core_message_expect(struct tern_link_expected *want, unsigned looks)
-{
-    /* acquire: the contents of the watch. Pairs with tern_core_message_poll_notify(). */
-    struct tern_link_watch *w = atomic_load_explicit(&tern_core_message_notify_last, memory_order_acquire);
-    bool                    taken;
-
-    if (TERN_UNLIKELY(!w || depth != 0 || !tern_base_bias_enter(&biased)))
-        return false;
-    taken = w->expect(w, want, looks);
-    if (TERN_LIKELY(taken))
-        count_delivery();
-    give_back_biased();
-    return taken;
 }
 
 /* Deliver the messages of one watch of the table that is ready and whose channel is in the mask. Begins after the watch

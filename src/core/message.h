@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "base/biased_lock.h"
 #include "link/link.h"
 
 /* Call open before the links are opened, and close when they are closed. */
@@ -56,9 +57,23 @@ static inline void                     tern_core_message_poll_notify_last(void)
         tern_core_message_deliver_notify(w);
 }
 
-/* Poll the given number of times for one expected notification only, in the queue that had one last, and accept it.
- * Returns false if the notification has not arrived, or must be delivered in the usual way. */
-bool tern_core_message_expect(struct tern_link_expected *want, unsigned looks);
+/* Set while the thread that holds the bias (base/biased_lock.h) delivers messages, or is finding out that the bias was
+ * revoked. */
+extern _Atomic bool tern_core_message_biased __attribute__((visibility("hidden")));
+
+/* Ring this rank's bell. Another thread may have found this one delivering, and gone to sleep. */
+void tern_core_message_ring_own(void) __attribute__((cold));
+
+/* End a delivery that was entered by the bias. */
+static inline __attribute__((always_inline)) void tern_core_message_leave_biased(void)
+{
+    /* release: the effects of handlers. Pairs with the acquire in take() in message.c. */
+    atomic_store_explicit(&tern_core_message_biased, false, memory_order_release);
+    /* Store before load: the other thread ran a membarrier on this one. */
+    atomic_signal_fence(memory_order_seq_cst);
+    if (TERN_UNLIKELY(atomic_load_explicit(&tern_bias.revoked, memory_order_relaxed)))
+        tern_core_message_ring_own();
+}
 
 /* Return whether messages of the rank on a channel may have arrived that have not been delivered yet, even if this rank
  * cannot accept them now. */
@@ -124,6 +139,16 @@ extern uint32_t        tern_core_message_count;
 static inline uint32_t tern_core_message_delivered(void)
 {
     return __atomic_load_n(&tern_core_message_count, __ATOMIC_RELAXED);
+}
+
+/* Count a delivery, or several. */
+static inline void tern_core_message_count_delivery(void)
+{
+    /* release: the flag before the count. Pairs with tern_core_message_before_sleep(). A lost increment is a change
+     * too. */
+    __atomic_store_n(&tern_core_message_count, tern_core_message_delivered() + 1, __ATOMIC_RELEASE);
+    /* release: the count before the message is taken from its queue. Pairs with tern_core_message_delivered_since(). */
+    atomic_thread_fence(memory_order_release);
 }
 
 /* Return whether messages have been delivered since the count was read. */

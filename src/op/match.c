@@ -319,10 +319,21 @@ void tern_op_match_unbind_other(struct tern_match *match, struct tern_match_requ
         queue_release(match, before);
 }
 
+__attribute__((noinline)) void tern_op_match_post_listed(struct tern_match         *match,
+                                                         struct tern_match_request *request)
+{
+    struct tern_match_request *sole = match->sole;
+
+    match->sole = NULL;
+    if (sole)
+        tern_op_match_list(match, sole);
+    tern_op_match_list(match, request);
+}
+
 struct tern_match_request *tern_op_match_search(struct tern_match *match, struct tern_match_name name)
 {
     struct tern_match_request *oldest = NULL;
-    uint32_t                   classes = match->with_any > 0 ? TERN_MATCH_CLASSES : 1;
+    uint32_t                   classes = match->listed > match->posted[0] ? TERN_MATCH_CLASSES : 1;
 
     for (uint32_t class = 0; class < classes; class ++) {
         struct tern_match_name     seen = seen_by(name, class);

@@ -5,7 +5,8 @@
  * A request is matched with the oldest stored arrival that it accepts. The result is the same as that of a search along
  * a list of requests and a list of arrivals, but the time of a step does not depend on the length of these lists. The
  * exception is requests with masked tags: for these the search walks along the requests of the same class, and along
- * the arrivals in their queue.
+ * the arrivals in their queue. A request that is the only one is not in any list: most programs post one request at a
+ * time, and then a comparison with this request is the whole search.
  *
  * There are six classes of requests: exact, any tag, any source, any tag and any source, and masked tags with one
  * source or any source. A queue is identified by a class and a name, with a wildcard for each field that the class
@@ -59,8 +60,8 @@ struct tern_match_arrival;
  * times. */
 struct tern_match_request {
     struct tern_match_queue   *queue; /* NULL: not bound */
-    struct tern_match_request *next, *prev;
-    uint64_t                   sequence; /* order in which the request was posted; 0: not posted */
+    struct tern_match_request *next, *prev; /* valid while the request is listed */
+    uint64_t                   sequence; /* 0: not posted. While the request is listed: the order of the posts */
 };
 
 /* A request with a masked tag. */
@@ -100,11 +101,11 @@ struct tern_match {
                                                           * too */
     struct tern_match_queue   *warm; /* the queue that was bound last; it holds a reference, so that the queue
                                       * survives its last request */
+    struct tern_match_request *sole; /* the only posted request, which is not listed; NULL: every posted request is
+                                      * listed */
     uint64_t                   sequence;
-    uint32_t                   posted[TERN_MATCH_CLASSES]; /* number of posted requests */
-    uint32_t                   with_any;                   /* number of posted requests that are not exact */
-    struct tern_match_request *sole; /* the only posted request, if it has no masked tag; NULL: not known, or there is
-                                      * none */
+    uint32_t                   listed;                     /* number of requests in the lists of the queues */
+    uint32_t                   posted[TERN_MATCH_CLASSES]; /* the same by class */
     bool                       asked[TERN_MATCH_CLASSES]; /* a request of this class was bound */
     uint32_t                   kept;
     struct tern_match_arrival *oldest, *newest; /* of all stored arrivals */
@@ -148,8 +149,14 @@ static inline void tern_op_match_unbind(struct tern_match *match, struct tern_ma
     }
 }
 
-/* Post a request as the newest one. From now on arrivals can match it. */
-static inline void tern_op_match_post(struct tern_match *match, struct tern_match_request *request)
+/* Return whether any request is posted. */
+static inline bool tern_op_match_has_posted(const struct tern_match *match)
+{
+    return match->sole || match->listed > 0;
+}
+
+/* Add a posted request to the list of its queue, as the newest one, and remove a listed request from its list. */
+static inline void tern_op_match_list(struct tern_match *match, struct tern_match_request *request)
 {
     struct tern_match_queue *queue = request->queue;
 
@@ -161,20 +168,14 @@ static inline void tern_op_match_post(struct tern_match *match, struct tern_matc
     else
         queue->first = request;
     queue->last = request;
-    match->sole = NULL;
-    if (match->posted[0] + match->with_any == 0 && queue->name.class < TERN_MATCH_BITS)
-        match->sole = request;
     match->posted[queue->name.class]++;
-    if (TERN_UNLIKELY(queue->name.class != 0))
-        match->with_any++;
+    match->listed++;
 }
 
-/* Withdraw a posted request. Arrivals no longer match it. */
-static inline void tern_op_match_withdraw(struct tern_match *match, struct tern_match_request *request)
+static inline void tern_op_match_unlist(struct tern_match *match, struct tern_match_request *request)
 {
     struct tern_match_queue *queue = request->queue;
 
-    request->sequence = 0;
     if (request->prev)
         request->prev->next = request->next;
     else
@@ -184,12 +185,34 @@ static inline void tern_op_match_withdraw(struct tern_match *match, struct tern_
     else
         queue->last = request->prev;
     match->posted[queue->name.class]--;
-    if (TERN_UNLIKELY(queue->name.class != 0))
-        match->with_any--;
-    match->sole = NULL; /* if one request is left, it is not known which */
+    match->listed--;
 }
 
-/* Find the oldest posted request that accepts an arrival. The request stays posted. Returns NULL if there is none. */
+/* Post a request while another one is posted, or a request with a masked tag. */
+void tern_op_match_post_listed(struct tern_match *match, struct tern_match_request *request);
+
+/* Post a request as the newest one. From now on arrivals can match it. */
+static inline void tern_op_match_post(struct tern_match *match, struct tern_match_request *request)
+{
+    if (TERN_LIKELY(!tern_op_match_has_posted(match) && request->queue->name.class < TERN_MATCH_BITS)) {
+        request->sequence = 1;
+        match->sole = request;
+    } else {
+        tern_op_match_post_listed(match, request);
+    }
+}
+
+/* Withdraw a posted request. Arrivals no longer match it. */
+static inline void tern_op_match_withdraw(struct tern_match *match, struct tern_match_request *request)
+{
+    request->sequence = 0;
+    if (TERN_LIKELY(match->sole == request))
+        match->sole = NULL;
+    else
+        tern_op_match_unlist(match, request);
+}
+
+/* Find the oldest listed request that accepts an arrival. The request stays posted. Returns NULL if there is none. */
 struct tern_match_request *tern_op_match_search(struct tern_match *match, struct tern_match_name name);
 
 /* Return whether the requests of a queue, which must not be of a masked class, accept an arrival. The name is passed as
@@ -203,8 +226,8 @@ static inline bool tern_op_match_takes(const struct tern_match_queue *queue, uin
            (queue->name.source == source || (class & TERN_MATCH_ANY_SOURCE));
 }
 
-/* Find the oldest posted request that accepts an arrival, like tern_op_match_search, with fast paths for the usual
- * cases: one request is posted, or all requests are exact and have the same name. */
+/* Find the oldest posted request that accepts an arrival, with fast paths for the usual cases: one request is posted,
+ * or all requests are exact and have the same name. */
 static inline struct tern_match_request *tern_op_match_find(struct tern_match *match, uint64_t scope, uint64_t tag,
                                                             int32_t source)
 {
@@ -213,7 +236,7 @@ static inline struct tern_match_request *tern_op_match_find(struct tern_match *m
 
     if (TERN_LIKELY(sole != NULL))
         return tern_op_match_takes(sole->queue, scope, tag, source) ? sole : NULL;
-    if (TERN_LIKELY(match->with_any == 0 && last && tern_op_match_takes(last, scope, tag, source)))
+    if (TERN_LIKELY(match->listed == match->posted[0] && last && tern_op_match_takes(last, scope, tag, source)))
         return last->first;
     return tern_op_match_search(match, (struct tern_match_name){ .scope = scope, .tag = tag, .source = source });
 }

@@ -268,6 +268,30 @@ static __attribute__((noinline)) bool stays(struct shm_notify_rx *rx)
     return false;
 }
 
+/* Note that the offset of a notification differs from that of the previous one. Returns false if it is not valid. */
+static inline bool has_moved(struct tern_link_expected *expected, uint64_t third)
+{
+    if (expected->len > 0) {
+        if (TERN_UNLIKELY(third > expected->max_offset))
+            return false;
+        expected->to = expected->base + third;
+    }
+    expected->third = third;
+    return true;
+}
+
+/* Poll the cell, at most the given number of times, until its stamp has the position. Returns the stamp. */
+static inline uint64_t poll_cell(const struct tern_nq_cell *cell, uint64_t position, unsigned polls)
+{
+    uint64_t stamp;
+
+    /* acquire: the message after its stamp. Pairs with the release stores of the producer. */
+    while (tern_base_nq_stamp_position(stamp = atomic_load_explicit(&cell->stamp, memory_order_acquire)) != position &&
+           --polls > 0)
+        tern_base_relax(); /* a reader that polls without a pause takes the cache line from the writer */
+    return stamp;
+}
+
 /* The fast path for a notification: no other thread waits, and the notification looks like the previous one. Everything
  * that can be computed in advance is computed before the notification arrives, above all the destination of its
  * payload: otherwise the application's next load from there would be speculated before the address of the store is
@@ -275,41 +299,33 @@ static __attribute__((noinline)) bool stays(struct shm_notify_rx *rx)
  * cell. */
 static bool expect(struct tern_link_watch *watch, struct tern_link_expected *expected, unsigned polls)
 {
-    struct shm_notify_rx      *rx = (struct shm_notify_rx *)watch;
-    struct tern_nq_consumer   *cells = &rx->queue;
-    const struct tern_nq_cell *cell = tern_base_nq_next(cells, 0);
-    const volatile uint64_t   *word = (const volatile uint64_t *)(const volatile void *)cell->head;
-    const uint64_t             region = expected->region, care = expected->mask;
-    const uint32_t             len = expected->len;
-    const uint64_t             position = tern_base_nq_stamp(cells->row[cells->at].next, 0);
-    const uint64_t             usual_stamp = position | tern_base_nq_stamp(0, len > 0 ? TERN_NQ_INLINE : 0);
-    uint64_t                   first, third, stamp;
+    struct shm_notify_rx    *rx = (struct shm_notify_rx *)watch;
+    struct tern_nq_consumer *cells = &rx->queue;
+    struct tern_nq_view     *row = &cells->row[cells->at];
+    struct tern_nq_cell     *cell = &row->cell[row->next & row->mask];
+    const volatile uint64_t *word = (const volatile uint64_t *)(const volatile void *)cell->head;
+    const uint64_t           position = tern_base_nq_stamp(row->next, 0);
+    const bool               carries = expected->len > 0;
+    uint64_t                 first, third, stamp, wrong;
 
     if (TERN_UNLIKELY(rx->from != expected->from))
         return false;
     watch_at(rx, 1);
-    /* acquire: the message after its stamp. Pairs with the release stores of the producer. */
-    while (tern_base_nq_stamp_position(stamp = atomic_load_explicit(&cell->stamp, memory_order_acquire)) != position &&
-           --polls > 0)
-        tern_base_relax(); /* a reader that polls without a pause takes the cache line from the writer */
+    stamp = poll_cell(cell, position, polls);
     first = word[0];
-    if (TERN_UNLIKELY(stamp != usual_stamp || ((first ^ expected->first) & care) != 0 || word[1] != region))
-        return stays(rx);
     third = word[2];
-    if (TERN_UNLIKELY(third != expected->third)) {
-        if (len > 0 && third > expected->max_offset)
-            return stays(rx);
-        expected->third = third;
-        expected->to = len > 0 ? expected->base + third : NULL;
-    }
-    if (TERN_LIKELY(len > 0)) {
+    wrong = stamp ^ (position | tern_base_nq_stamp(0, carries ? TERN_NQ_INLINE : 0));
+    wrong |= ((first ^ expected->first) & expected->mask) | (word[1] ^ expected->region);
+    if (TERN_UNLIKELY(wrong != 0) || (TERN_UNLIKELY(third != expected->third) && !has_moved(expected, third)))
+        return stays(rx);
+    if (TERN_LIKELY(carries)) {
         if (TERN_UNLIKELY(tern_base_nq_claim_payload(cells, TERN_NQ_INLINE) != TERN_NQ_COPY))
             return stays(rx);
-        tern_base_nq_copy(expected->to, cell->head + TERN_NQ_WORDS * sizeof(uint64_t), len);
+        tern_base_nq_copy(expected->to, cell->head + TERN_NQ_WORDS * sizeof(uint64_t), expected->len);
     }
     if (TERN_UNLIKELY(first != expected->first))
         expected->first = first;
-    tern_base_nq_consume(cells, 0);
+    tern_base_nq_consume_plain(cells, row, cell);
     wake_sender(rx);
     return true;
 }

@@ -348,16 +348,18 @@ static inline void check_deaths(const struct tern_notify_request *notify_request
         atomic_store_explicit(&notify_request->ctx->attention, true, memory_order_relaxed); /* this thread reads it */
 }
 
-bool tern_op_notify_request_start(struct tern_notify_request *notify_request)
+void tern_op_notify_request_started(const struct tern_notify_request *notify_request)
 {
-    bool     alone;
+    if (tern_core_message_refuses(TERN_CHANNEL_NOTIFY)) /* refused notifications may be accepted now */
+        tern_core_message_full(TERN_CHANNEL_NOTIFY, false);
+    check_deaths(notify_request);
+}
+
+bool tern_op_notify_request_start_slowly(struct tern_notify_request *notify_request)
+{
+    bool     alone = tern_base_biased_lock(&tern_op_notify_lock);
     uint32_t taken;
 
-    /* One comparison tests for all states but IDLE and DONE: STARTED, HOPELESS and FREED. */
-    if (TERN_UNLIKELY((atomic_load_explicit(&notify_request->state, memory_order_relaxed) &
-                       ~(unsigned)TERN_NOTIFY_REQUEST_DONE) != 0))
-        return false;
-    alone = tern_base_biased_lock(&tern_op_notify_lock);
     notify_request->left = notify_request->count;
     notify_request->source = -1;
     taken = match_stored(notify_request);
@@ -369,10 +371,9 @@ bool tern_op_notify_request_start(struct tern_notify_request *notify_request)
                               memory_order_relaxed); /* the lock orders it */
     }
     tern_base_biased_unlock(&tern_op_notify_lock, alone);
-    if (taken > 0 ||
-        TERN_UNLIKELY(tern_core_message_refuses(TERN_CHANNEL_NOTIFY))) /* refused notifications may be accepted now */
-        tern_core_message_full(TERN_CHANNEL_NOTIFY, false);
-    check_deaths(notify_request);
+    if (taken > 0)
+        tern_core_message_full(TERN_CHANNEL_NOTIFY, false); /* there is space for refused notifications now */
+    tern_op_notify_request_started(notify_request);
     return true;
 }
 

@@ -87,8 +87,38 @@ void tern_op_notify_forget(uint64_t scope);
 tern_status tern_op_notify_request_new(struct tern_ctx *ctx, const struct tern_region *region,
                                        struct tern_match_name name, uint32_t count, struct tern_notify_request **out);
 void        tern_op_notify_request_free(struct tern_notify_request *notify_request);
-bool        tern_op_notify_request_start(struct tern_notify_request *notify_request);  /* false: already started */
 bool        tern_op_notify_request_cancel(struct tern_notify_request *notify_request); /* false: not started, or done */
+
+/* The parts of tern_op_notify_request_start. The first one is used if unexpected notifications are stored, or other
+ * threads use Tern, too; the second one after a start, if the rank refuses notifications or a rank is dead. */
+bool tern_op_notify_request_start_slowly(struct tern_notify_request *notify_request);
+void tern_op_notify_request_started(const struct tern_notify_request *notify_request);
+
+/* Start a request. Returns false if the request is already started. */
+static inline __attribute__((always_inline)) bool
+tern_op_notify_request_start(struct tern_notify_request *notify_request)
+{
+    /* One comparison tests for all states but IDLE and DONE: STARTED, HOPELESS and FREED. */
+    if (TERN_UNLIKELY((atomic_load_explicit(&notify_request->state, memory_order_relaxed) &
+                       ~(unsigned)TERN_NOTIFY_REQUEST_DONE) != 0))
+        return false;
+    if (TERN_UNLIKELY(!tern_base_biased_trylock(&tern_op_notify_lock)))
+        return tern_op_notify_request_start_slowly(notify_request);
+    if (TERN_UNLIKELY(tern_op_notify_match.kept > 0)) {
+        tern_base_biased_unlock(&tern_op_notify_lock, true);
+        return tern_op_notify_request_start_slowly(notify_request);
+    }
+    notify_request->left = notify_request->count;
+    notify_request->source = -1;
+    tern_op_match_post(&tern_op_notify_match, &notify_request->request);
+    atomic_store_explicit(&notify_request->state, TERN_NOTIFY_REQUEST_STARTED,
+                          memory_order_relaxed); /* the lock orders it */
+    tern_base_biased_unlock(&tern_op_notify_lock, true);
+    if (TERN_UNLIKELY(tern_core_message_refuses(TERN_CHANNEL_NOTIFY) ||
+                      atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0))
+        tern_op_notify_request_started(notify_request);
+    return true;
+}
 
 static inline unsigned tern_op_notify_request_state(const struct tern_notify_request *notify_request)
 {

@@ -116,7 +116,7 @@ static __attribute__((noinline)) bool store_unexpected(const struct tern_tagged_
  * caller holds the lock. */
 static inline enum tern_link_delivered matched(void)
 {
-    return tern_op_tagged_match.posted[0] + tern_op_tagged_match.with_any > 0 ? TERN_LINK_TAKEN : TERN_LINK_TAKEN_LAST;
+    return tern_op_match_has_posted(&tern_op_tagged_match) ? TERN_LINK_TAKEN : TERN_LINK_TAKEN_LAST;
 }
 
 static __attribute__((noinline)) enum tern_link_delivered receive_any(int from, const unsigned char *head,
