@@ -262,24 +262,47 @@ bool tern_op_coll_find(unsigned op, unsigned type, unsigned flags, struct tern_c
     return true;
 }
 
-void tern_op_coll_kind_text(unsigned kind, char *text, size_t size)
-{
 #define TYPE_NAME(name, type, bytes, text) [name] = #name,
 #define OP_NAME(name, number, text) [name] = #name,
-    static const char *const types[16] = {
-        TERN_TYPE_LIST(TYPE_NAME)[LONG_DOUBLE] = "TERN_LONG_DOUBLE", [COMPLEX_LONG_DOUBLE] = "TERN_COMPLEX_LONG_DOUBLE"
-    };
-    static const char *const ops[16] = { TERN_REDUCTION_LIST(OP_NAME)[LAND] = "TERN_LAND",
-                                         [LOR] = "TERN_LOR",
-                                         [LXOR] = "TERN_LXOR",
-                                         [ABSMIN] = "TERN_ABSMIN",
-                                         [ABSMAX] = "TERN_ABSMAX",
-                                         [MINLOC] = "TERN_MINLOC",
-                                         [MAXLOC] = "TERN_MAXLOC",
-                                         [KIND_USER] = "TERN_USER" };
+static const char *const type_names[16] = {
+    TERN_TYPE_LIST(TYPE_NAME)[LONG_DOUBLE] = "TERN_LONG_DOUBLE", [COMPLEX_LONG_DOUBLE] = "TERN_COMPLEX_LONG_DOUBLE"
+};
+static const char *const op_names[16] = { TERN_REDUCTION_LIST(OP_NAME)[LAND] = "TERN_LAND",
+                                          [LOR] = "TERN_LOR",
+                                          [LXOR] = "TERN_LXOR",
+                                          [ABSMIN] = "TERN_ABSMIN",
+                                          [ABSMAX] = "TERN_ABSMAX",
+                                          [MINLOC] = "TERN_MINLOC",
+                                          [MAXLOC] = "TERN_MAXLOC",
+                                          [KIND_USER] = "TERN_USER" };
 #undef TYPE_NAME
 #undef OP_NAME
-    const char *type = types[kind & 15], *op = ops[kind >> 4 & 15];
+
+static void name_or_number(const char *name, unsigned number, char *text, size_t size)
+{
+    if (name)
+        snprintf(text, size, "%s", name);
+    else
+        snprintf(text, size, "%u", number);
+}
+
+void tern_op_coll_type_text(unsigned type, char *text, size_t size)
+{
+    unsigned row = row_of(type);
+
+    name_or_number(row < TYPES ? type_names[row] : NULL, type, text, size);
+}
+
+void tern_op_coll_op_text(unsigned op, char *text, size_t size)
+{
+    unsigned column = column_of(op);
+
+    name_or_number(column < OPS ? op_names[column] : NULL, op, text, size);
+}
+
+void tern_op_coll_kind_text(unsigned kind, char *text, size_t size)
+{
+    const char *type = type_names[kind & 15], *op = op_names[kind >> 4 & 15];
 
     snprintf(text, size, "%s%s%s%s%s", type ? type : "", type ? ", " : "", op ? op : "an unknown reduction",
              kind >> 8 & TERN_REPRODUCIBLE ? ", TERN_REPRODUCIBLE" : "",
