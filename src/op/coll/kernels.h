@@ -26,6 +26,10 @@ struct tern_coll_how {
     bool                           fold;     /* ranks must be combined one after the other */
 };
 
+/* Return the kernel of a reduction that is not TERN_USER; NULL: the type does not have the reduction, or one of the two
+ * is unknown. wide: the machine has wide vectors (tern_base_simd_wide()). */
+const struct tern_coll_kernel *tern_op_coll_kernel(unsigned op, unsigned type, bool wide);
+
 /* Find the kernel, element and kind of a reduction. For TERN_USER only the kind is found. Returns false if the type
  * does not have the reduction, or one of the two is unknown. */
 bool tern_op_coll_find(unsigned op, unsigned type, unsigned flags, struct tern_coll_how *how);
