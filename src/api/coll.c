@@ -56,6 +56,17 @@ static uint64_t mix(uint64_t digest, uint64_t value)
     return digest ^ digest >> 29;
 }
 
+/* Report that a type does not have a reduction, by their names, or by numbers that are no constants. */
+static tern_status no_such_reduction(const tern_reduce_args *in, const char *what)
+{
+    char type[32], op[32];
+
+    tern_op_coll_type_text((unsigned)in->type, type, sizeof(type));
+    tern_op_coll_op_text((unsigned)in->op, op, sizeof(op));
+    return tern_base_fail(TERN_ERR_ARG, "%s: the type %s does not have the reduction %s (see tern_reduce_args)", what,
+                          type, op);
+}
+
 /* Read the reduction with which elements are combined. */
 static tern_status read_how(const tern_reduce_args *in, struct tern_coll_args *args)
 {
@@ -82,49 +93,8 @@ static tern_status read_how(const tern_reduce_args *in, struct tern_coll_args *a
                                    .commutes = !user || in->flags & TERN_COMMUTATIVE,
                                    .fold = in->flags & TERN_REPRODUCIBLE };
     if (!tern_op_coll_find((unsigned)in->op, (unsigned)in->type, in->flags, how))
-        return tern_base_fail(TERN_ERR_ARG, "%s: type %u does not have reduction %u (see tern/coll.h)", args->what,
-                              (unsigned)in->type, (unsigned)in->op);
+        return no_such_reduction(in, args->what);
     args->digest = mix(args->digest, (uint64_t)how->elem << 16 | how->kind);
-    return TERN_OK;
-}
-
-/* The blocks of an array that the program has described, with their offsets. */
-struct blocks {
-    struct tern_coll_blocks of;
-    size_t                 *offset; /* the offsets if Tern has computed them; NULL: the program's */
-    size_t                  bytes;  /* the end of the last block */
-    size_t                  sum;
-};
-
-static tern_status read_blocks(const tern_ctx *ctx, const tern_blocks *in, const char *what, struct blocks *out)
-{
-    tern_blocks copy;
-    int         size = ctx->team->size;
-
-    *out = (struct blocks){ .bytes = 0 };
-    if (!in)
-        return tern_api_null(what, "blocks");
-    if (!(in = TERN_API_SIZED(tern_blocks, in, &copy, what)))
-        return TERN_ERR_ARG;
-    if (!in->len)
-        return tern_base_fail(TERN_ERR_ARG, "%s: the lengths of the blocks are NULL", what);
-    if (!in->offset && !(out->offset = calloc((size_t)size, sizeof(size_t))))
-        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for %d offsets", what, size);
-    out->of = (struct tern_coll_blocks){ .len = in->len, .offset = in->offset ? in->offset : out->offset };
-    for (int i = 0; i < size; i++) {
-        size_t end;
-
-        if (out->offset)
-            out->offset[i] = out->sum;
-        if (__builtin_add_overflow(out->of.offset[i], in->len[i], &end) || end > PTRDIFF_MAX ||
-            __builtin_add_overflow(out->sum, in->len[i], &out->sum)) {
-            tern_base_fail(TERN_ERR_RANGE, "%s: block %d of %zu bytes at offset %zu ends beyond the address space",
-                           what, i, in->len[i], out->of.offset[i]);
-            free(out->offset);
-            return TERN_ERR_RANGE;
-        }
-        out->bytes = in->len[i] > 0 && end > out->bytes ? end : out->bytes;
-    }
     return TERN_OK;
 }
 
@@ -226,7 +196,7 @@ tern_status tern_api_reduce_scatter(tern_ctx *ctx, struct tern_coll_args *args, 
     return go(ctx, args, form);
 }
 
-static tern_status reduce_blocks(tern_ctx *ctx, struct tern_coll_args *args, const struct blocks *b,
+static tern_status reduce_blocks(tern_ctx *ctx, struct tern_coll_args *args, const struct tern_api_blocks *b,
                                  const struct form *form)
 {
     tern_status st;
@@ -242,8 +212,7 @@ static tern_status reduce_blocks(tern_ctx *ctx, struct tern_coll_args *args, con
     args->amount = b->sum;
     if ((st = need(args->src, b->sum, "src", form->what)) < 0 ||
         (st = need(args->dst, args->len, "dst", form->what)) < 0 ||
-        (st = tern_api_apart(args->src, b->bytes, args->dst, args->len, args->src + b->of.offset[ctx->team->rank],
-                             form->what)) < 0)
+        (st = tern_api_own_apart(ctx, args, args->src, b)) < 0)
         return st;
     return go(ctx, args, form);
 }
@@ -251,10 +220,10 @@ static tern_status reduce_blocks(tern_ctx *ctx, struct tern_coll_args *args, con
 tern_status tern_api_reduce_scatterv(tern_ctx *ctx, struct tern_coll_args *args, const tern_blocks *blocks,
                                      const tern_reduce_args *how, const struct form *form)
 {
-    struct blocks b;
-    tern_status   st = begin(ctx, args, false);
+    struct tern_api_blocks b;
+    tern_status            st = begin(ctx, args, false);
 
-    if (st < 0 || (st = read_how(how, args)) < 0 || (st = read_blocks(ctx, blocks, form->what, &b)) < 0)
+    if (st < 0 || (st = read_how(how, args)) < 0 || (st = tern_api_read_blocks(ctx, blocks, form->what, &b)) < 0)
         return st;
     st = reduce_blocks(ctx, args, &b, form);
     free(b.offset);
@@ -288,10 +257,11 @@ tern_status tern_api_equal(tern_ctx *ctx, struct tern_coll_args *args, const str
 
 /* Make a gather, scatter or allgather of blocks of different lengths. The array of all blocks is `array`, and this
  * rank's block is `own`. */
-static tern_status listed(tern_ctx *ctx, struct tern_coll_args *args, const struct blocks *b, const struct form *form)
+static tern_status listed(tern_ctx *ctx, struct tern_coll_args *args, const struct tern_api_blocks *b,
+                          const struct form *form)
 {
     bool        scatters = args->call == TERN_COLL_SCATTERV;
-    const void *array = scatters ? args->src : args->dst, *own = scatters ? args->dst : args->src;
+    const void *array = scatters ? args->src : args->dst;
     int         me = ctx->team->rank;
     tern_status st;
 
@@ -299,8 +269,7 @@ static tern_status listed(tern_ctx *ctx, struct tern_coll_args *args, const stru
         return tern_base_fail(TERN_ERR_ARG, "%s: len is %zu, but blocks says %zu for this rank, %d", form->what,
                               args->len, b->of.len[me], me);
     if ((st = need(array, b->sum, scatters ? "src" : "dst", form->what)) < 0 ||
-        (st = tern_api_apart(array, b->bytes, own, args->len, (const unsigned char *)array + b->of.offset[me],
-                             form->what)) < 0)
+        (st = tern_api_own_apart(ctx, args, array, b)) < 0)
         return st;
     *(scatters ? &args->from : &args->to) = b->of;
     for (int i = 0; args->call == TERN_COLL_ALLGATHERV && i < ctx->team->size; i++)
@@ -312,15 +281,16 @@ static tern_status listed(tern_ctx *ctx, struct tern_coll_args *args, const stru
 tern_status tern_api_listed(tern_ctx *ctx, struct tern_coll_args *args, const tern_blocks *blocks,
                             const struct form *form)
 {
-    struct blocks b;
-    tern_status   st = begin(ctx, args, args->call != TERN_COLL_ALLGATHERV);
+    struct tern_api_blocks b;
+    size_t                 bytes;
+    tern_status            st = begin(ctx, args, args->call != TERN_COLL_ALLGATHERV);
 
-    if (st < 0 || (st = tern_api_multiply(1, args->len, form->what, &b.bytes)) < 0 ||
+    if (st < 0 || (st = tern_api_multiply(1, args->len, form->what, &bytes)) < 0 ||
         (st = need(args->call == TERN_COLL_SCATTERV ? args->dst : args->src, args->len, "the block", form->what)) < 0)
         return st;
     if (args->call != TERN_COLL_ALLGATHERV && args->root != ctx->team->rank)
         return go(ctx, args, form);
-    if ((st = read_blocks(ctx, blocks, form->what, &b)) < 0)
+    if ((st = tern_api_read_blocks(ctx, blocks, form->what, &b)) < 0)
         return st;
     st = listed(ctx, args, &b, form);
     free(b.offset);
@@ -340,18 +310,20 @@ tern_status tern_api_alltoall(tern_ctx *ctx, struct tern_coll_args *args, const 
     return go(ctx, args, form);
 }
 
-static tern_status exchange(tern_ctx *ctx, struct tern_coll_args *args, const struct blocks *from,
-                            const struct blocks *to, const struct form *form)
+static tern_status exchange(tern_ctx *ctx, struct tern_coll_args *args, const struct tern_api_blocks *from,
+                            const struct tern_api_blocks *to, const struct form *form)
 {
-    int         me = ctx->team->rank;
-    tern_status st;
+    int                   me = ctx->team->rank, size = ctx->team->size;
+    struct tern_api_array src = { args->src, from->of.len, from->of.offset, size, false, "src" };
+    struct tern_api_array dst = { args->dst, to->of.len, to->of.offset, size, true, "the result" };
+    tern_status           st;
 
     if (from->of.len[me] != to->of.len[me])
         return tern_base_fail(TERN_ERR_ARG, "%s: this rank, %d, sends %zu bytes to itself, but expects %zu", form->what,
                               me, from->of.len[me], to->of.len[me]);
     if ((st = need(args->src, from->sum, "src", form->what)) < 0 ||
         (st = need(args->dst, to->sum, "dst", form->what)) < 0 ||
-        (st = tern_api_apart(args->src, from->bytes, args->dst, to->bytes, NULL, form->what)) < 0)
+        (st = tern_api_blocks_apart(&src, &dst, -1, form->what)) < 0)
         return st;
     args->from = from->of;
     args->to = to->of;
@@ -362,12 +334,12 @@ static tern_status exchange(tern_ctx *ctx, struct tern_coll_args *args, const st
 tern_status tern_api_alltoallv(tern_ctx *ctx, struct tern_coll_args *args, const tern_blocks *src,
                                const tern_blocks *dst, const struct form *form)
 {
-    struct blocks from, to;
-    tern_status   st = begin(ctx, args, false);
+    struct tern_api_blocks from, to;
+    tern_status            st = begin(ctx, args, false);
 
-    if (st < 0 || (st = read_blocks(ctx, src, form->what, &from)) < 0)
+    if (st < 0 || (st = tern_api_read_blocks(ctx, src, form->what, &from)) < 0)
         return st;
-    if ((st = read_blocks(ctx, dst, form->what, &to)) == TERN_OK) {
+    if ((st = tern_api_read_blocks(ctx, dst, form->what, &to)) == TERN_OK) {
         st = exchange(ctx, args, &from, &to, form);
         free(to.offset);
     }

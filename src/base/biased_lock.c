@@ -62,3 +62,44 @@ void tern_base_biased_lock_slow(struct tern_biased_lock *lock)
     while (atomic_load_explicit(&lock->biased, memory_order_acquire))
         sched_yield(); /* the owner of the bias is inside for the last time */
 }
+
+/* ---- claims ---- */
+
+/* Become the owner of the bias of a claim that has none. Returns false if there is an owner, or the bias is not
+ * possible. */
+static bool claim_bias(struct tern_biased_claim *claim)
+{
+    const void *none = NULL;
+    bool        possible = false;
+
+#ifndef TERN_BASE_TSAN /* TSan does not understand membarrier */
+    possible = tern_base_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+#endif
+    return possible && atomic_compare_exchange_strong_explicit(&claim->owner, &none, &tern_bias_owner,
+                                                               memory_order_relaxed, memory_order_relaxed);
+}
+
+/* Make sure that the owner of the bias does not claim with a plain store any more. */
+static void revoke_claim(struct tern_biased_claim *claim)
+{
+    if (TERN_LIKELY(atomic_load_explicit(&claim->revoke_seen, memory_order_acquire))) /* pairs with the store below */
+        return;
+    atomic_store_explicit(&claim->revoked, true, memory_order_relaxed); /* ordered by the barrier */
+    tern_base_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    atomic_store_explicit(&claim->revoke_seen, true, memory_order_release); /* release: orders the barrier before it */
+}
+
+bool tern_base_biased_claim_slow(struct tern_biased_claim *claim)
+{
+    if (atomic_load_explicit(&claim->owner, memory_order_relaxed) == NULL && claim_bias(claim))
+        return tern_base_biased_claim(claim);
+    if (atomic_load_explicit(&claim->owner, memory_order_relaxed) != NULL)
+        revoke_claim(claim);
+    /* acquire: what the previous thread left. Pairs with the releases in tern_base_biased_unclaim(). */
+    if (atomic_exchange_explicit(&claim->held, true, memory_order_acquire))
+        return false;
+    if (TERN_LIKELY(!atomic_load_explicit(&claim->biased, memory_order_acquire)))
+        return true;
+    atomic_store_explicit(&claim->held, false, memory_order_relaxed); /* the owner has claimed */
+    return false;
+}

@@ -97,3 +97,42 @@ static inline void tern_base_biased_unlock(struct tern_biased_lock *lock, bool b
 {
     atomic_store_explicit(biased ? &lock->biased : &lock->held, false, memory_order_release);
 }
+
+/* A claim: a lock that is never waited for, with a bias of its own. The first thread that claims becomes the owner of
+ * the bias, and claims with plain stores until another thread wants to claim. An object that is all 0 is free. */
+struct tern_biased_claim {
+    _Atomic(const void *) owner;       /* &tern_bias_owner of the owner; NULL: no thread has claimed yet */
+    _Atomic bool          biased;      /* claimed by the owner with a plain store. Written by the owner only */
+    _Atomic bool          held;        /* claimed with an atomic instruction */
+    _Atomic bool          revoked;     /* another thread has revoked the bias */
+    _Atomic bool          revoke_seen; /* the barrier has run, so the owner cannot miss revoked any more */
+};
+
+/* Claim with an atomic instruction. */
+bool tern_base_biased_claim_slow(struct tern_biased_claim *claim);
+
+/* Claim. Returns false if a thread, perhaps the calling one, has claimed already. The acquire here and the release in
+ * tern_base_biased_unclaim() pass the data that the claim guards from one thread to the next. */
+static inline bool tern_base_biased_claim(struct tern_biased_claim *claim)
+{
+    if (TERN_UNLIKELY(atomic_load_explicit(&claim->owner, memory_order_relaxed) != (const void *)&tern_bias_owner))
+        return tern_base_biased_claim_slow(claim);
+    if (TERN_UNLIKELY(atomic_load_explicit(&claim->biased, memory_order_relaxed)))
+        return false;
+    atomic_store_explicit(&claim->biased, true, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst); /* store before load; pairs with the barrier of a revocation */
+    if (TERN_LIKELY(!atomic_load_explicit(&claim->revoked, memory_order_relaxed)))
+        return true;
+    atomic_store_explicit(&claim->biased, false, memory_order_release);
+    return tern_base_biased_claim_slow(claim);
+}
+
+/* End the claim of the calling thread. */
+static inline void tern_base_biased_unclaim(struct tern_biased_claim *claim)
+{
+    /* relaxed: only the owner writes `biased`, perhaps in an attempt to claim what this thread has claimed */
+    bool biased = atomic_load_explicit(&claim->owner, memory_order_relaxed) == (const void *)&tern_bias_owner &&
+                  atomic_load_explicit(&claim->biased, memory_order_relaxed);
+
+    atomic_store_explicit(biased ? &claim->biased : &claim->held, false, memory_order_release);
+}

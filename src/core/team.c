@@ -174,8 +174,7 @@ tern_status tern_core_team_claim(struct tern_team *team, struct tern_ctx *ctx, c
 {
     if (tern_core_in_handler())
         return tern_base_fail(TERN_ERR_STATE, "%s: %s must not make collective calls", what, tern_core_handler_kind());
-    /* acquire: what the previous owner of the team left in it. Pairs with the release below. */
-    if (atomic_exchange_explicit(&team->busy, true, memory_order_acquire))
+    if (!tern_base_biased_claim(&team->busy))
         return tern_base_fail(TERN_ERR_STATE,
                               "%s: another thread of this rank is in a collective call on the team; "
                               "let one thread at a time make them",
@@ -187,7 +186,7 @@ tern_status tern_core_team_claim(struct tern_team *team, struct tern_ctx *ctx, c
 void tern_core_team_release(struct tern_team *team)
 {
     team->ctx = NULL;
-    atomic_store_explicit(&team->busy, false, memory_order_release);
+    tern_base_biased_unclaim(&team->busy);
 }
 
 int tern_core_team_lost(const struct tern_team *team)

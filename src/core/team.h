@@ -5,6 +5,7 @@
 #include <tern/job.h>
 #include <tern/team.h>
 
+#include "base/biased_lock.h"
 #include "core/collective.h"
 #include "link/link.h"
 
@@ -21,28 +22,28 @@ struct tern_team_map {
 };
 
 struct tern_team {
-    int                     size, rank;
-    int32_t                *world_rank; /* [size] ranks in the job; NULL: equal to the ranks in the team */
-    const int32_t          *team_rank;  /* [ranks of the job] ranks in the team, or -1; NULL: as above */
-    struct tern_team_map   *map;        /* the memory of both tables; NULL: there are none */
-    struct tern_link_group *group;
-    uint32_t                id;
-    struct tern_team       *chain;   /* next team in the table of teams */
-    struct tern_list        node;    /* on the list of created teams, or of freed ones */
-    bool                    freed;   /* the program has freed the team */
-    _Atomic uint32_t        clients; /* number of clients of active messages (op/am/client.h) */
-    bool                    asking;  /* a tern_team_survivors timed out after this rank had asked for the team */
-    void                   *scratch; /* TERN_TEAM_SCRATCH bytes per member, for the current collective call */
-    _Atomic bool            busy;    /* a thread is in a collective call */
-    struct tern_ctx        *ctx;     /* context of that call; NULL: none */
-    bool                    entered; /* a tern_barrier timed out after this rank had arrived, and is not complete */
+    int                      size, rank;
+    int32_t                 *world_rank; /* [size] ranks in the job; NULL: equal to the ranks in the team */
+    const int32_t           *team_rank;  /* [ranks of the job] ranks in the team, or -1; NULL: as above */
+    struct tern_team_map    *map;        /* the memory of both tables; NULL: there are none */
+    struct tern_link_group  *group;
+    uint32_t                 id;
+    struct tern_team        *chain;   /* next team in the table of teams */
+    struct tern_list         node;    /* on the list of created teams, or of freed ones */
+    bool                     freed;   /* the program has freed the team */
+    _Atomic uint32_t         clients; /* number of clients of active messages (op/am/client.h) */
+    bool                     asking;  /* a tern_team_survivors timed out after this rank had asked for the team */
+    void                    *scratch; /* TERN_TEAM_SCRATCH bytes per member, for the current collective call */
+    struct tern_biased_claim busy;    /* a thread is in a collective call */
+    struct tern_ctx         *ctx;     /* context of that call; NULL: none */
+    bool                     entered; /* a tern_barrier timed out after this rank had arrived, and is not complete */
     /* A collective call failed because a member died: all later ones fail with the same error. */
-    bool                    gone;
-    uint64_t                leaving; /* the object that this rank is giving up; 0: none */
+    bool                     gone;
+    uint64_t                 leaving; /* the object that this rank is giving up; 0: none */
     /* Number of barriers that this rank has entered, in collective calls of any kind. */
-    uint32_t                meetings;
-    bool                    broken; /* a collective call failed half way: no further ones are possible */
-    struct tern_station    *coll;   /* op/coll/coll.h; NULL: none */
+    uint32_t                 meetings;
+    bool                     broken; /* a collective call failed half way: no further ones are possible */
+    struct tern_station     *coll;   /* op/coll/coll.h; NULL: none */
 };
 
 /* The functions of collective operations (op/coll/station.c) for a team that is closed. */

@@ -42,6 +42,7 @@ static void refused(void)
     odd.op = TERN_AND;
     odd.type = TERN_DOUBLE;
     RETURNS(TERN_ERR_ARG, tern_allreduce(TERN_WORLD, word, other, 1, &odd));
+    SAYS("TERN_DOUBLE does not have the reduction TERN_AND");
     odd.op = TERN_REPLACE;
     odd.type = TERN_UINT64;
     RETURNS(TERN_ERR_ARG, tern_allreduce(TERN_WORLD, word, other, 1, &odd));
@@ -57,6 +58,46 @@ static void refused(void)
     word[0] = 1;
     OK(tern_allreduce(TERN_WORLD, word, other, 1, &sum));
     SAME(other[0], (uint64_t)size);
+}
+
+/* Blocks that a call writes overlap no other memory of the call. Blocks that are only read may overlap. */
+static void overlapping_blocks(void)
+{
+    const size_t      lengths[8] = { 16, 16, 16, 16, 16, 16, 16, 16 };
+    const size_t      even[8] = { 0, 32, 64, 96, 128, 160, 192, 224 }, down[8] = { 224, 192, 160, 128, 96, 64, 32, 0 };
+    size_t            close[8] = { 0, 16, 32, 48, 64, 80, 96, 112 };
+    const tern_blocks apart = TERN_BLOCKS(.len = lengths, .offset = even);
+    const tern_blocks tight = TERN_BLOCKS(.len = lengths, .offset = close);
+    unsigned char    *bytes = (unsigned char *)word, *own = (unsigned char *)other;
+
+    close[size - 1] -= 8; /* the last block overlaps the one before it */
+    RETURNS(TERN_ERR_ARG, tern_allgatherv(TERN_WORLD, other, 16, word, &tight));
+    SAYS("of the result overlap");
+    RETURNS(TERN_ERR_ARG, tern_alltoallv(TERN_WORLD, other, &apart, word, &tight));
+    RETURNS(TERN_ERR_ARG, tern_gatherv(TERN_WORLD, me, other, 16, word, &tight));
+    RETURNS(TERN_ERR_ARG, tern_scatterv(TERN_WORLD, me, word, &apart, bytes + even[size - 1 - me] + 8, 16));
+    RETURNS(TERN_ERR_ARG, tern_alltoallv(TERN_WORLD, bytes, &apart, bytes + 8, &apart));
+    RETURNS(TERN_ERR_ARG, tern_allgatherv(TERN_WORLD, bytes + 8, 16, bytes, &apart));
+    if (me >= size - 2) { /* in place: the rank's own block is written, and another rank's block overlaps it */
+        RETURNS(TERN_ERR_ARG, tern_scatterv(TERN_WORLD, me, word, &tight, bytes + close[me], 16));
+        SAYS("overlap");
+    }
+
+    for (int i = 0; i < 64; i++)
+        other[i] = 1;
+    OK(tern_alltoallv(TERN_WORLD, other, &tight, word, &apart)); /* read twice */
+    for (int i = 0; i < size; i++)
+        SAME(word[4 * i + 1], 1u);
+    for (int i = 0; i < 64; i++)
+        word[i] = (uint64_t)(100 * me + i);
+    OK(tern_alltoallv(TERN_WORLD, bytes, &apart, bytes + 16, &apart)); /* in each other's gaps */
+    for (int i = 0; i < size; i++)
+        SAME(word[4 * i + 2], (uint64_t)(100 * i + 4 * me));
+    memset(own, me + 1, 16);
+    memcpy(bytes + 16, own, 16);
+    OK(tern_allgatherv(TERN_WORLD, bytes + 16, 16, bytes, &TERN_BLOCKS(.len = lengths, .offset = down)));
+    for (int i = 0; i < size; i++)
+        SAME(bytes[down[i] + 15], i + 1);
 }
 
 /* New types and reductions are refused by accumulates. */
@@ -77,6 +118,7 @@ int main(void)
     me = tern_rank();
     size = tern_size();
     refused();
+    overlapping_blocks();
     others_refuse();
     OK(tern_finalize());
     return 0;

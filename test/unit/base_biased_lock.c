@@ -2,7 +2,8 @@
  *
  * Promise: one thread at a time accesses the data that the lock guards, before, during and after the arrival of a
  * second thread; the first thread acquires the lock with plain stores until the bias is revoked, and never afterwards.
- * A thread that has waited for long is not overtaken by others.
+ * A thread that has waited for long is not overtaken by others. A claim belongs to one thread at a time, too, and is
+ * refused while a thread, also the calling one, has it.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -10,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,12 +142,91 @@ static void late_goes_first(void **state)
     assert_true(first > TURNS / 2);
 }
 
+/* ---- claims ---- */
+
+static struct {
+    struct tern_biased_claim claim;
+    volatile uint64_t        a, b; /* equal whenever no thread has claimed */
+    _Atomic uint64_t         claims;
+    _Atomic bool             torn;
+} claimed;
+
+static void *claim_often(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < EACH;) {
+        if (!tern_base_biased_claim(&claimed.claim)) {
+            sched_yield();
+            continue;
+        }
+        if (claimed.a != claimed.b || tern_base_biased_claim(&claimed.claim))
+            atomic_store(&claimed.torn, true);
+        claimed.a = claimed.a + 1;
+        claimed.b = claimed.b + 1;
+        tern_base_biased_unclaim(&claimed.claim);
+        i++;
+    }
+    return NULL;
+}
+
+/* Several threads claim at the same time, from the first claim on, or while the owner of the bias claims. */
+static void threads_claim(void **state)
+{
+    (void)state;
+    for (unsigned run = 0; run < RUNS; run++) {
+        pthread_t thread[THREADS];
+
+        memset(&claimed, 0, sizeof(claimed));
+        if (run % 2) {
+            assert_true(tern_base_biased_claim(&claimed.claim));
+            tern_base_biased_unclaim(&claimed.claim);
+        }
+        for (int i = 0; i < THREADS; i++)
+            assert_int_equal(pthread_create(&thread[i], NULL, claim_often, NULL), 0);
+        claim_often(NULL);
+        for (int i = 0; i < THREADS; i++)
+            pthread_join(thread[i], NULL);
+        assert_false(atomic_load(&claimed.torn));
+        assert_true(claimed.a == (THREADS + 1) * EACH && claimed.a == claimed.b);
+        assert_true(tern_base_biased_claim(&claimed.claim)); /* nobody has left it claimed */
+    }
+}
+
+static void *expect_refusal(void *arg)
+{
+    return tern_base_biased_claim(arg) ? arg : NULL;
+}
+
+static void *claim_for_ever(void *arg)
+{
+    return tern_base_biased_claim(arg) ? NULL : arg;
+}
+
+/* The owner of the bias has claimed, or another thread has. */
+static void claims_are_refused(void **state)
+{
+    struct tern_biased_claim claim = { NULL };
+    pthread_t                other;
+    void                    *wrong;
+
+    (void)state;
+    assert_true(tern_base_biased_claim(&claim));
+    assert_false(tern_base_biased_claim(&claim));
+    assert_int_equal(pthread_create(&other, NULL, expect_refusal, &claim), 0);
+    pthread_join(other, &wrong);
+    assert_null(wrong);
+    tern_base_biased_unclaim(&claim);
+    assert_int_equal(pthread_create(&other, NULL, claim_for_ever, &claim), 0);
+    pthread_join(other, &wrong);
+    assert_null(wrong);
+    assert_false(tern_base_biased_claim(&claim));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_first),
-        cmocka_unit_test(late_goes_first),
-        cmocka_unit_test(second_thread_comes),
+        cmocka_unit_test(without_a_first), cmocka_unit_test(late_goes_first),    cmocka_unit_test(second_thread_comes),
+        cmocka_unit_test(threads_claim),   cmocka_unit_test(claims_are_refused),
     };
 
     return cmocka_run_group_tests_name("being alone", tests, NULL, NULL);

@@ -1,11 +1,13 @@
 /* op_meeting.c: promise: a member of a team overwrites its cell and its page only when the other members have read the
- * previous contents, and it waits for nothing else, however many calls the team has made before.
+ * previous contents, and it waits for nothing else, however many calls the team has made before. A member detects that
+ * another one passed another length, root or size of elements, even if the digests of their arguments are equal.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -48,9 +50,44 @@ static void cell(void **state)
     }
 }
 
+/* The calls of two members with the same digest: `theirs` is the call of member 1. */
+static void compare(const struct tern_coll_args *theirs, bool equal)
+{
+    static _Alignas(64) unsigned char boards[2 * TERN_LINK_BOARD];
+    const struct tern_coll_args       mine = { .amount = 7, .root = 1, .how = { .elem = 8 } };
+    struct tern_team                  team[2] = { { .size = 2, .rank = 0 }, { .size = 2, .rank = 1 } };
+    struct tern_station               station[2];
+    struct tern_meeting               m[2];
+
+    memset(boards, 0, sizeof(boards));
+    for (int i = 0; i < 2; i++) {
+        memset(&station[i], 0, sizeof(station[i]));
+        station[i].team = &team[i];
+        station[i].board = (struct tern_board *)(void *)boards;
+        m[i] = tern_meeting_begin(&station[i], NULL, i == 0 ? &mine : theirs);
+        m[i].end = 2;
+        tern_meeting_publish(&m[i]);
+    }
+    assert_true(m[0].word == m[1].word);
+    for (int i = 0; i < 2; i++) {
+        assert_true(tern_meeting_all_written(&m[i]));
+        assert_int_equal(m[i].odd, equal ? -1 : 1 - i);
+    }
+}
+
+static void arguments_with_one_digest(void **state)
+{
+    (void)state;
+    compare(&(struct tern_coll_args){ .amount = 7, .root = 1, .how = { .elem = 8 } }, true);
+    compare(&(struct tern_coll_args){ .amount = 8, .root = 1, .how = { .elem = 8 } }, false);
+    compare(&(struct tern_coll_args){ .amount = 7, .root = 0, .how = { .elem = 8 } }, false);
+    compare(&(struct tern_coll_args){ .amount = 7, .root = 1, .how = { .elem = 16 } }, false);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(old_page), cmocka_unit_test(page), cmocka_unit_test(cell) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(old_page), cmocka_unit_test(page), cmocka_unit_test(cell),
+                                        cmocka_unit_test(arguments_with_one_digest) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

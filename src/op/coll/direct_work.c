@@ -264,17 +264,21 @@ static tern_status scan_chunk(const struct tern_direct *d, const struct chunk *c
     return st;
 }
 
-/* Make a reduction in chunks, from offset `at` of the arrays to `end`. */
+/* Make a reduction in chunks, from offset `at` of the arrays to `end`. Every other call begins with the last chunk: if
+ * a program combines the same arrays again and the cache does not hold all of them, the cache holds the chunks that the
+ * previous call has combined last. */
 static tern_status reduce(const struct tern_direct *d, size_t at, size_t end, size_t to,
                           tern_status (*work)(const struct tern_direct *d, const struct chunk *c))
 {
-    size_t      most = d->chunk / d->args->how.elem * d->args->how.elem;
+    size_t      most = d->chunk / d->args->how.elem * d->args->how.elem, n = (end - at + most - 1) / most;
+    bool        down = d->m && d->station->meeting % 2 != 0; /* without m: another thread counts the meetings */
     tern_status st = TERN_OK;
 
-    for (; st == TERN_OK && at < end; at += most, to += most) {
-        struct chunk c = { .from = at,
-                           .to = to,
-                           .bytes = end - at < most ? end - at : most,
+    for (size_t i = 0; st == TERN_OK && i < n; i++) {
+        size_t       skip = (down ? n - 1 - i : i) * most;
+        struct chunk c = { .from = at + skip,
+                           .to = to + skip,
+                           .bytes = end - at - skip < most ? end - at - skip : most,
                            .sum = d->reach->scratch,
                            .in = d->reach->scratch + TERN_REACH_CHUNK };
 

@@ -1,12 +1,14 @@
 /* kernels.c: see kernels.h. The build lets the compiler vectorize these loops, and disables contraction of multiply and
- * add, so that every build and machine gives the same result. Integers are computed as unsigned ones, so that they wrap
- * around. */
+ * add, so that every build and machine gives the same result. Each loop exists twice: for the baseline instruction set
+ * and for wide vectors. Integers are computed as unsigned ones, so that they wrap around. */
 #include "op/coll/kernels.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/simd.h"
 
 /* Number types without alignment requirement. */
 #define ANY(name, type) typedef type any_##name __attribute__((may_alias, aligned(1)))
@@ -22,64 +24,6 @@ ANY(float, float);
 ANY(double, double);
 ANY(long_double, long double);
 
-/* The three loops of a reduction: a is the element of the lower rank, b that of the upper one. */
-#define LOOPS(name, type, value)                                                                                   \
-    static void name##_apart(void *restrict out, const void *restrict lower, const void *restrict upper, size_t n) \
-    {                                                                                                              \
-        for (size_t i = 0; i < n; i++) {                                                                           \
-            type a = ((const type *)lower)[i], b = ((const type *)upper)[i];                                       \
-            ((type *)out)[i] = (type)(value);                                                                      \
-        }                                                                                                          \
-    }                                                                                                              \
-    static void name##_lower(void *out, const void *lower, const void *restrict upper, size_t n)                   \
-    {                                                                                                              \
-        type *restrict to = out;                                                                                   \
-        (void)lower;                                                                                               \
-        for (size_t i = 0; i < n; i++) {                                                                           \
-            type a = to[i], b = ((const type *)upper)[i];                                                          \
-            to[i] = (type)(value);                                                                                 \
-        }                                                                                                          \
-    }                                                                                                              \
-    static void name##_upper(void *out, const void *restrict lower, const void *upper, size_t n)                   \
-    {                                                                                                              \
-        type *restrict to = out;                                                                                   \
-        (void)upper;                                                                                               \
-        for (size_t i = 0; i < n; i++) {                                                                           \
-            type a = ((const type *)lower)[i], b = to[i];                                                          \
-            to[i] = (type)(value);                                                                                 \
-        }                                                                                                          \
-    }
-#define KERNEL(name)                             \
-    {                                            \
-        name##_apart, name##_lower, name##_upper \
-    }
-
-/* The reductions that compare, for a type; magnitude is the expression of an absolute value. */
-#define COMPARING(of, type, magnitude)                                                          \
-    LOOPS(min_##of, any_##type, b < a ? b : a)                                                  \
-    LOOPS(max_##of, any_##type, b > a ? b : a)                                                  \
-    LOOPS(absmin_##of, any_##type, (magnitude(b) < magnitude(a) ? magnitude(b) : magnitude(a))) \
-    LOOPS(absmax_##of, any_##type, (magnitude(b) > magnitude(a) ? magnitude(b) : magnitude(a))) \
-    struct loc_##of {                                                                           \
-        type##_plain value;                                                                     \
-        int64_t      at;                                                                        \
-    };                                                                                          \
-    LOC_LOOP(minloc_##of, struct loc_##of, b.value < a.value)                                   \
-    LOC_LOOP(maxloc_##of, struct loc_##of, b.value > a.value)
-
-/* A value with its number. The upper rank's value is taken if it is better, or if it is equal and its number is
- * lower. */
-#define LOC_LOOP(name, type, better)                                                                                   \
-    static void name##_apart(void *out, const void *lower, const void *upper, size_t n)                                \
-    {                                                                                                                  \
-        for (size_t i = 0; i < n; i++) {                                                                               \
-            type a, b;                                                                                                 \
-            memcpy(&a, (const char *)lower + i * sizeof(a), sizeof(a));                                                \
-            memcpy(&b, (const char *)upper + i * sizeof(b), sizeof(b));                                                \
-            memcpy((char *)out + i * sizeof(a), (better) || (b.value == a.value && b.at < a.at) ? &b : &a, sizeof(a)); \
-        }                                                                                                              \
-    }
-
 typedef int8_t      i8_plain;
 typedef int16_t     i16_plain;
 typedef int32_t     i32_plain;
@@ -92,40 +36,23 @@ typedef float       float_plain;
 typedef double      double_plain;
 typedef long double long_double_plain;
 
-#define SIGNED_MAGNITUDE_8(x) ((int8_t)((x) < 0 ? (uint8_t)(0u - (uint8_t)(x)) : (uint8_t)(x)))
-#define SIGNED_MAGNITUDE_16(x) ((int16_t)((x) < 0 ? (uint16_t)(0u - (uint16_t)(x)) : (uint16_t)(x)))
-#define SIGNED_MAGNITUDE_32(x) ((int32_t)((x) < 0 ? 0u - (uint32_t)(x) : (uint32_t)(x)))
-#define SIGNED_MAGNITUDE_64(x) ((int64_t)((x) < 0 ? 0ull - (uint64_t)(x) : (uint64_t)(x)))
-#define PLAIN_MAGNITUDE(x) (x)
-#define FLOAT_MAGNITUDE(x) __builtin_fabsf(x)
-#define DOUBLE_MAGNITUDE(x) __builtin_fabs(x)
-#define LONG_DOUBLE_MAGNITUDE(x) __builtin_fabsl(x)
-
-/* Integers of one width: the loops that do not depend on the sign, and both comparisons. wide is a type whose products
- * do not overflow. */
-#define INTEGERS(bits, wide)                             \
-    LOOPS(sum_##bits, any_u##bits, a + b)                \
-    LOOPS(prod_##bits, any_u##bits, (wide)a *(wide)b)    \
-    LOOPS(and_##bits, any_u##bits, a &b)                 \
-    LOOPS(or_##bits, any_u##bits, a | b)                 \
-    LOOPS(xor_##bits, any_u##bits, a ^ b)                \
-    LOOPS(land_##bits, any_u##bits, (a != 0) & (b != 0)) \
-    LOOPS(lor_##bits, any_u##bits, (a != 0) | (b != 0))  \
-    LOOPS(lxor_##bits, any_u##bits, (a != 0) ^ (b != 0)) \
-    COMPARING(i##bits, i##bits, SIGNED_MAGNITUDE_##bits) \
-    COMPARING(u##bits, u##bits, PLAIN_MAGNITUDE)
-INTEGERS(8, uint32_t)
-INTEGERS(16, uint32_t)
-INTEGERS(32, uint32_t)
-INTEGERS(64, uint64_t)
-
-#define REALS(of, magnitude)         \
-    LOOPS(sum_##of, any_##of, a + b) \
-    LOOPS(prod_##of, any_##of, a *b) \
-    COMPARING(of, of, magnitude)
-REALS(float, FLOAT_MAGNITUDE)
-REALS(double, DOUBLE_MAGNITUDE)
-REALS(long_double, LONG_DOUBLE_MAGNITUDE)
+/* An element of minloc and maxloc. */
+#define LOC(of)           \
+    struct loc_##of {     \
+        of##_plain value; \
+        int64_t    at;    \
+    }
+LOC(i8);
+LOC(i16);
+LOC(i32);
+LOC(i64);
+LOC(u8);
+LOC(u16);
+LOC(u32);
+LOC(u64);
+LOC(float);
+LOC(double);
+LOC(long_double);
 
 /* A complex number is a struct of two, and its product is (ac - bd) + (ad + bc)i. */
 #define COMPLEX(of)                                                                        \
@@ -135,83 +62,33 @@ REALS(long_double, LONG_DOUBLE_MAGNITUDE)
     static inline any_complex_##of times_##of(any_complex_##of a, any_complex_##of b)      \
     {                                                                                      \
         return (any_complex_##of){ a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re }; \
-    }                                                                                      \
-    ONE_LOOP_OF(prod_complex_##of, any_complex_##of, times_##of(a, b))
-#define ONE_LOOP_OF(name, type, value)                                                  \
-    static void name##_apart(void *out, const void *lower, const void *upper, size_t n) \
-    {                                                                                   \
-        for (size_t i = 0; i < n; i++) {                                                \
-            type a = ((const type *)lower)[i], b = ((const type *)upper)[i];            \
-            ((type *)out)[i] = (value);                                                 \
-        }                                                                               \
     }
 COMPLEX(float)
 COMPLEX(double)
 COMPLEX(long_double)
 
-/* The sum of n complex numbers is the sum of 2n numbers. */
-#define TWICE(of)                                                                                   \
-    static void sum_complex_##of##_apart(void *out, const void *lower, const void *upper, size_t n) \
-    {                                                                                               \
-        sum_##of##_apart(out, lower, upper, 2 * n);                                                 \
-    }                                                                                               \
-    static void sum_complex_##of##_lower(void *out, const void *lower, const void *upper, size_t n) \
-    {                                                                                               \
-        sum_##of##_lower(out, lower, upper, 2 * n);                                                 \
-    }                                                                                               \
-    static void sum_complex_##of##_upper(void *out, const void *lower, const void *upper, size_t n) \
-    {                                                                                               \
-        sum_##of##_upper(out, lower, upper, 2 * n);                                                 \
-    }
-TWICE(float)
-TWICE(double)
-TWICE(long_double)
+#define SIGNED_MAGNITUDE_8(x) ((int8_t)((x) < 0 ? (uint8_t)(0u - (uint8_t)(x)) : (uint8_t)(x)))
+#define SIGNED_MAGNITUDE_16(x) ((int16_t)((x) < 0 ? (uint16_t)(0u - (uint16_t)(x)) : (uint16_t)(x)))
+#define SIGNED_MAGNITUDE_32(x) ((int32_t)((x) < 0 ? 0u - (uint32_t)(x) : (uint32_t)(x)))
+#define SIGNED_MAGNITUDE_64(x) ((int64_t)((x) < 0 ? 0ull - (uint64_t)(x) : (uint64_t)(x)))
+#define PLAIN_MAGNITUDE(x) (x)
+#define FLOAT_MAGNITUDE(x) __builtin_fabsf(x)
+#define DOUBLE_MAGNITUDE(x) __builtin_fabs(x)
+#define LONG_DOUBLE_MAGNITUDE(x) __builtin_fabsl(x)
 
 /* ---- tables ---- */
-
-#define ONE_LOOP(name)                           \
-    {                                            \
-        name##_apart, name##_apart, name##_apart \
-    }
 
 /* The rows of the table: the types of accumulates, and the types that only collective reductions have. */
 enum { LONG_DOUBLE = TERN_TYPES, COMPLEX_LONG_DOUBLE, TYPES };
 enum { LAND = TERN_REDUCTIONS, LOR, LXOR, ABSMIN, ABSMAX, MINLOC, MAXLOC, OPS };
 
-#define COMPARISONS(of)                                                                           \
-    [TERN_MIN] = KERNEL(min_##of), [TERN_MAX] = KERNEL(max_##of), [ABSMIN] = KERNEL(absmin_##of), \
-    [ABSMAX] = KERNEL(absmax_##of), [MINLOC] = ONE_LOOP(minloc_##of), [MAXLOC] = ONE_LOOP(maxloc_##of)
-#define INTEGER_ROW(bits, of)                                                                                \
-    {                                                                                                        \
-        [TERN_SUM] = KERNEL(sum_##bits), [TERN_PROD] = KERNEL(prod_##bits), [TERN_AND] = KERNEL(and_##bits), \
-        [TERN_OR] = KERNEL(or_##bits), [TERN_XOR] = KERNEL(xor_##bits), [LAND] = KERNEL(land_##bits),        \
-        [LOR] = KERNEL(lor_##bits), [LXOR] = KERNEL(lxor_##bits), COMPARISONS(of)                            \
-    }
-#define REAL_ROW(of)                                                                    \
-    {                                                                                   \
-        [TERN_SUM] = KERNEL(sum_##of), [TERN_PROD] = KERNEL(prod_##of), COMPARISONS(of) \
-    }
-#define COMPLEX_ROW(of)                                                                   \
-    {                                                                                     \
-        [TERN_SUM] = KERNEL(sum_complex_##of), [TERN_PROD] = ONE_LOOP(prod_complex_##of), \
-    }
+#define COLL(name) name
+#define COLL_FOR
+#include "op/coll/kernel_loops.h"
 
-static const struct tern_coll_kernel kernels[TYPES][OPS] = {
-    [TERN_INT8] = INTEGER_ROW(8, i8),
-    [TERN_UINT8] = INTEGER_ROW(8, u8),
-    [TERN_INT16] = INTEGER_ROW(16, i16),
-    [TERN_UINT16] = INTEGER_ROW(16, u16),
-    [TERN_INT32] = INTEGER_ROW(32, i32),
-    [TERN_UINT32] = INTEGER_ROW(32, u32),
-    [TERN_INT64] = INTEGER_ROW(64, i64),
-    [TERN_UINT64] = INTEGER_ROW(64, u64),
-    [TERN_FLOAT] = REAL_ROW(float),
-    [TERN_DOUBLE] = REAL_ROW(double),
-    [TERN_COMPLEX_FLOAT] = COMPLEX_ROW(float),
-    [TERN_COMPLEX_DOUBLE] = COMPLEX_ROW(double),
-    [LONG_DOUBLE] = REAL_ROW(long_double),
-    [COMPLEX_LONG_DOUBLE] = COMPLEX_ROW(long_double),
-};
+#define COLL(name) wide_##name
+#define COLL_FOR TERN_SIMD_WIDE
+#include "op/coll/kernel_loops.h"
 
 /* The row of a type, or TYPES. */
 static unsigned row_of(unsigned type)
@@ -246,6 +123,17 @@ static size_t elem_of(unsigned op, unsigned row)
 /* Kinds have 4 bits for the type, 4 for the reduction, 2 for the flags. */
 enum { KIND_USER = 15 };
 
+const struct tern_coll_kernel *tern_op_coll_kernel(unsigned op, unsigned type, bool wide)
+{
+    unsigned                       row = row_of(type), column = column_of(op);
+    const struct tern_coll_kernel *kernel;
+
+    if (TERN_UNLIKELY(row >= TYPES || column >= OPS))
+        return NULL;
+    kernel = wide ? &wide_kernels[row][column] : &kernels[row][column];
+    return kernel->apart ? kernel : NULL;
+}
+
 bool tern_op_coll_find(unsigned op, unsigned type, unsigned flags, struct tern_coll_how *how)
 {
     unsigned row = row_of(type), column = column_of(op);
@@ -254,32 +142,54 @@ bool tern_op_coll_find(unsigned op, unsigned type, unsigned flags, struct tern_c
         how->kind = (uint16_t)(KIND_USER | KIND_USER << 4 | (flags & 3) << 8);
         return true;
     }
-    if (row >= TYPES || column >= OPS || !kernels[row][column].apart)
+    if (!(how->kernel = tern_op_coll_kernel(op, type, tern_base_simd_wide())))
         return false;
-    how->kernel = &kernels[row][column];
     how->elem = elem_of(op, row);
     how->kind = (uint16_t)(row | column << 4 | (flags & 3) << 8);
     return true;
 }
 
-void tern_op_coll_kind_text(unsigned kind, char *text, size_t size)
-{
 #define TYPE_NAME(name, type, bytes, text) [name] = #name,
 #define OP_NAME(name, number, text) [name] = #name,
-    static const char *const types[16] = {
-        TERN_TYPE_LIST(TYPE_NAME)[LONG_DOUBLE] = "TERN_LONG_DOUBLE", [COMPLEX_LONG_DOUBLE] = "TERN_COMPLEX_LONG_DOUBLE"
-    };
-    static const char *const ops[16] = { TERN_REDUCTION_LIST(OP_NAME)[LAND] = "TERN_LAND",
-                                         [LOR] = "TERN_LOR",
-                                         [LXOR] = "TERN_LXOR",
-                                         [ABSMIN] = "TERN_ABSMIN",
-                                         [ABSMAX] = "TERN_ABSMAX",
-                                         [MINLOC] = "TERN_MINLOC",
-                                         [MAXLOC] = "TERN_MAXLOC",
-                                         [KIND_USER] = "TERN_USER" };
+static const char *const type_names[16] = {
+    TERN_TYPE_LIST(TYPE_NAME)[LONG_DOUBLE] = "TERN_LONG_DOUBLE", [COMPLEX_LONG_DOUBLE] = "TERN_COMPLEX_LONG_DOUBLE"
+};
+static const char *const op_names[16] = { TERN_REDUCTION_LIST(OP_NAME)[LAND] = "TERN_LAND",
+                                          [LOR] = "TERN_LOR",
+                                          [LXOR] = "TERN_LXOR",
+                                          [ABSMIN] = "TERN_ABSMIN",
+                                          [ABSMAX] = "TERN_ABSMAX",
+                                          [MINLOC] = "TERN_MINLOC",
+                                          [MAXLOC] = "TERN_MAXLOC",
+                                          [KIND_USER] = "TERN_USER" };
 #undef TYPE_NAME
 #undef OP_NAME
-    const char *type = types[kind & 15], *op = ops[kind >> 4 & 15];
+
+static void name_or_number(const char *name, unsigned number, char *text, size_t size)
+{
+    if (name)
+        snprintf(text, size, "%s", name);
+    else
+        snprintf(text, size, "%u", number);
+}
+
+void tern_op_coll_type_text(unsigned type, char *text, size_t size)
+{
+    unsigned row = row_of(type);
+
+    name_or_number(row < TYPES ? type_names[row] : NULL, type, text, size);
+}
+
+void tern_op_coll_op_text(unsigned op, char *text, size_t size)
+{
+    unsigned column = column_of(op);
+
+    name_or_number(column < OPS ? op_names[column] : NULL, op, text, size);
+}
+
+void tern_op_coll_kind_text(unsigned kind, char *text, size_t size)
+{
+    const char *type = type_names[kind & 15], *op = op_names[kind >> 4 & 15];
 
     snprintf(text, size, "%s%s%s%s%s", type ? type : "", type ? ", " : "", op ? op : "an unknown reduction",
              kind >> 8 & TERN_REPRODUCIBLE ? ", TERN_REPRODUCIBLE" : "",

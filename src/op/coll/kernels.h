@@ -26,9 +26,17 @@ struct tern_coll_how {
     bool                           fold;     /* ranks must be combined one after the other */
 };
 
+/* Return the kernel of a reduction that is not TERN_USER; NULL: the type does not have the reduction, or one of the two
+ * is unknown. wide: the machine has wide vectors (tern_base_simd_wide()). */
+const struct tern_coll_kernel *tern_op_coll_kernel(unsigned op, unsigned type, bool wide);
+
 /* Find the kernel, element and kind of a reduction. For TERN_USER only the kind is found. Returns false if the type
  * does not have the reduction, or one of the two is unknown. */
 bool tern_op_coll_find(unsigned op, unsigned type, unsigned flags, struct tern_coll_how *how);
+
+/* Write the name of a type or of a reduction, or the number if it is not that of a constant. */
+void tern_op_coll_type_text(unsigned type, char *text, size_t size);
+void tern_op_coll_op_text(unsigned op, char *text, size_t size);
 
 /* Write the names of the constants that such a number represents. Any number is permitted. */
 void tern_op_coll_kind_text(unsigned kind, char *text, size_t size);

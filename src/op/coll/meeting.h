@@ -2,8 +2,9 @@
  *
  * Each member has a board (board.h). A meeting is one blocking call on the team. In a meeting, a member writes its word
  * and its contribution into a cell of its board, and reads the cells of the members that it depends on. The word
- * contains the number of the meeting and a digest of the arguments, so that calls that do not match are found at no
- * cost. When a member no longer needs the boards of the others, it writes the number of the meeting as done.
+ * contains the number of the meeting and a digest of the arguments. The length, the root and the size of the elements
+ * are beside the word, so that calls that do not match are found at no cost. When a member no longer needs the boards
+ * of the others, it writes the number of the meeting as done.
  *
  * Cells are used in turn. A member writes a cell again when all members are done with the meeting for which it was
  * used. A member that sees the word of another one knows that the other is done with all earlier meetings, so that
@@ -82,13 +83,21 @@ static inline struct tern_meeting tern_meeting_begin(struct tern_station *statio
 
 /* ---- waiting ---- */
 
+/* Return whether the arguments that are beside the word in the cell are equal to those of this member. The digest in
+ * the word is too short to tell that. */
+static inline bool tern_meeting_is_equal(const struct tern_meeting *m, const struct tern_board_cell *cell)
+{
+    return cell->amount == m->args->amount && cell->root == m->args->root && cell->elem == (uint32_t)m->args->how.elem;
+}
+
 /* Return whether the member has written its word. */
 static inline bool tern_meeting_has_written(struct tern_meeting *m, int member)
 {
+    const struct tern_board_cell *cell = tern_cell_of(m->station, member);
     /* acquire: the contribution. Pairs with the release in tern_meeting_publish(). */
-    uint64_t word = atomic_load_explicit(&tern_cell_of(m->station, member)->word, memory_order_acquire);
+    uint64_t                      word = atomic_load_explicit(&cell->word, memory_order_acquire);
 
-    if (TERN_LIKELY(word == m->word))
+    if (TERN_LIKELY(word == m->word && tern_meeting_is_equal(m, cell)))
         return true;
     if (tern_word_number(word) == tern_word_number(m->word))
         m->odd = member;
