@@ -115,6 +115,8 @@ static void test_accumulates(void)
     EXPECT(MPIX_Fetch_and_op_notify(buffer, buffer + 64, pair, 0, 0, MPI_SUM, win, 1), MPI_ERR_TYPE,
            "MPIX_Fetch_and_op_notify");
     EXPECT(MPIX_Fetch_and_op_notify(NULL, buffer + 64, MPI_INT, 0, 0, MPI_SUM, win, 1), MPI_ERR_BUFFER, "NULL");
+    EXPECT(MPIX_Fetch_and_op_notify(buffer, NULL, MPI_INT, 0, 0, MPI_NO_OP, win, 1), MPI_ERR_BUFFER, "result");
+    EXPECT(MPIX_Accumulate_notify(NULL, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_LOR, win, 1), MPI_ERR_BUFFER, "origin");
     EXPECT(MPIX_Compare_and_swap_notify(buffer, buffer, buffer + 64, MPI_C_DOUBLE_COMPLEX, 0, 0, win, 1), MPI_ERR_TYPE,
            "not an integer");
     EXPECT(MPIX_Compare_and_swap_notify(buffer, NULL, buffer + 64, MPI_INT, 0, 0, win, 1), MPI_ERR_BUFFER, "NULL");
