@@ -2,6 +2,8 @@
  *
  * Two ranks play ping-pong; half a round trip is printed, in nanoseconds:
  *
+ *   line          a store to memory of the other rank, which polls it: one cache line from core to core, below which no
+ *                 other figure of this list can be
  *   notify        MPIX_Put_notify of 8 bytes, and MPIX_Wait for the notification
  *   native        tern_put_notify_nbi, and tern_request_wait
  *   send          MPI_Send and MPI_Recv of 8 bytes
@@ -32,6 +34,27 @@ static void report(const char *name, int64_t begin, int64_t end, double operatio
 {
     if (me == 0)
         printf("%s %.2f\n", name, (double)(end - begin) / operations);
+}
+
+/* The first word of each rank's part of a region is the line. */
+static void line(int n, const char *name, tern_region *region)
+{
+    uint64_t *here = tern_region_ptr(region, me), *there = tern_region_ptr(region, other);
+    uint64_t  first = *here;
+    int64_t   begin;
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    begin = tern_clock();
+    for (uint64_t i = first + 1; i <= first + (uint64_t)n; i++) {
+        if (me == 0)
+            __atomic_store_n(there, i, __ATOMIC_RELEASE);
+        while (__atomic_load_n(here, __ATOMIC_ACQUIRE) != i)
+            ;
+        if (me == 1)
+            __atomic_store_n(there, i, __ATOMIC_RELEASE);
+    }
+    if (name != NULL)
+        report(name, begin, tern_clock(), 2.0 * n);
 }
 
 static void notify_turn(MPI_Request *request)
@@ -187,7 +210,7 @@ int main(int argc, char **argv)
     MPI_Win      plain;
     double      *plain_memory;
     MPI_Datatype column;
-    tern_region *region;
+    tern_region *region, *lines;
 
     MPI_Init(&argc, &argv);
     if (argc > 1)
@@ -196,7 +219,8 @@ int main(int argc, char **argv)
     other = 1 - me;
     MPIX_Win_allocate_notify(SIZE * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
     MPI_Win_allocate(SIZE * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &plain_memory, &plain);
-    if (tern_region_create(TERN_WORLD, SIZE * sizeof(double), NULL, &region) != TERN_OK)
+    if (tern_region_create(TERN_WORLD, SIZE * sizeof(double), NULL, &region) != TERN_OK ||
+        tern_region_create(TERN_WORLD, 64, NULL, &lines) != TERN_OK)
         tern_abort(1, tern_error_detail());
     MPI_Win_lock_all(0, plain);
     MPI_Type_vector(ROWS, 1, COLUMNS, MPI_DOUBLE, &column);
@@ -204,6 +228,7 @@ int main(int argc, char **argv)
     for (int warm = 1; warm >= 0; warm--) { /* the first round is not printed */
         int n = warm ? repeats / 10 : repeats, few = n / 20 < 8000 ? n / 20 : 8000;
 
+        line(n, warm ? NULL : "line", lines);
         notify(n, warm ? NULL : "notify");
         native(n, warm ? NULL : "native", region);
         messages(n, warm ? NULL : "send");
@@ -218,6 +243,7 @@ int main(int argc, char **argv)
     MPI_Win_unlock_all(plain);
     MPI_Win_free(&plain);
     (void)tern_region_free(region);
+    (void)tern_region_free(lines);
     MPIX_Win_free(&win);
     MPI_Type_free(&column);
     MPI_Finalize();

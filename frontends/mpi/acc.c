@@ -75,7 +75,7 @@ static tern_status reduce(struct tern_mpi_access *access, const struct tern_mpi_
 
     opts.acc = args;
     access->kind = TERN_MPI_ACC;
-    if (acc->result != NULL) {
+    if (tern_mpi_fetches(acc)) {
         access->kind = TERN_MPI_GET_ACC;
         access->local = acc->result;
         access->here = acc->result_side;
@@ -120,30 +120,54 @@ static void copy_operands(const struct tern_mpi_access *access, const struct ter
         tern_mpi_copy(acc->result, acc->result_side, access->local, access->here);
 }
 
+/* Refuse an accumulate. Returns TERN_ERR_ARG. */
+static __attribute__((cold)) tern_status refuse(struct tern_mpi_acc *acc, int class, const char *why)
+{
+    acc->class = class;
+    acc->why = why;
+    return TERN_ERR_ARG;
+}
+
+/* Check the elements and the buffers of an accumulate. */
+static tern_status check(const struct tern_mpi_access *access, struct tern_mpi_acc *acc)
+{
+    struct tern_mpi_basic basic = access->there.type->basic;
+
+    acc->why = NULL;
+    if (basic.class == TERN_MPI_MIXED)
+        return refuse(acc, MPI_ERR_TYPE, "an accumulate needs a datatype whose basic elements all have one type");
+    if (!tern_mpi_defined(acc->op, basic))
+        return refuse(acc, MPI_ERR_OP, "the elements of this datatype do not have the operation");
+    if (acc->op != MPI_NO_OP && tern_mpi_missing(access->local, access->here))
+        return refuse(acc, MPI_ERR_BUFFER, "the origin buffer is NULL");
+    if (!tern_mpi_fetches(acc))
+        return TERN_OK;
+    if (!tern_mpi_basic_same(acc->result_side.type->basic, basic))
+        return refuse(acc, MPI_ERR_TYPE, "the basic elements of the result and of the target differ");
+    if (tern_mpi_missing(acc->result, acc->result_side))
+        return refuse(acc, MPI_ERR_BUFFER, "the result buffer is NULL");
+    return TERN_OK;
+}
+
 tern_status tern_mpi_accumulate(struct tern_mpi_access *access, struct tern_mpi_acc *acc)
 {
     struct tern_mpi_basic basic = access->there.type->basic;
+    bool                  fetches = tern_mpi_fetches(acc);
     tern_acc_args         args;
     tern_type             bits;
+    tern_status           status = check(access, acc);
 
-    acc->why = NULL;
-    if (basic.class == TERN_MPI_MIXED) {
-        acc->why = "an accumulate needs a datatype whose basic elements all have one type";
-        return TERN_ERR_ARG;
-    }
-    if (!tern_mpi_defined(acc->op, basic)) {
-        acc->why = "the elements of this datatype do not have the operation";
-        return TERN_ERR_ARG;
-    }
+    if (status != TERN_OK)
+        return status;
     if (basic.class >= TERN_MPI_PAIR)
         return tern_mpi_combine(access, acc);
     if (acc->op == MPI_NO_OP)
-        return acc->result != NULL ? fetch(access, acc) : TERN_OK;
-    if (acc->op == MPI_REPLACE && acc->result != NULL && bits_of(basic, &bits))
+        return fetches ? fetch(access, acc) : TERN_OK;
+    if (acc->op == MPI_REPLACE && fetches && bits_of(basic, &bits))
         return swap_all(access, acc, bits);
     if (!tern_mpi_reduction(acc->op, basic, &args))
         return tern_mpi_combine(access, acc);
-    if (acc->result != NULL)
+    if (fetches)
         copy_operands(access, acc);
     return reduce(access, acc, &args);
 }
@@ -152,13 +176,13 @@ tern_status tern_mpi_compare_and_swap(const struct tern_mpi_access *access, stru
                                       const void *compare)
 {
     const struct tern_mpi_type *type = access->there.type;
-    tern_atomic_args            args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_CAS, .compare = compare);
+    tern_atomic_args            args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_CAS);
 
     acc->why = NULL;
-    if (!type->dense || type->size != type->basic.size || !bits_of(type->basic, &args.type)) {
-        acc->why = "the datatype is not an integer or a logical value of 1, 2, 4 or 8 bytes";
-        return TERN_ERR_ARG;
-    }
+    if (!type->dense || type->size != type->basic.size || !bits_of(type->basic, &args.type))
+        return refuse(acc, MPI_ERR_TYPE, "the datatype is not an integer or a logical value of 1, 2, 4 or 8 bytes");
+    if (access->local == NULL || acc->result == NULL || compare == NULL)
+        return refuse(acc, MPI_ERR_BUFFER, "a buffer is NULL");
     args.operand = (unsigned char *)access->local + access->here.type->at;
     args.result = (unsigned char *)acc->result + type->at;
     args.compare = (const unsigned char *)compare + type->at;

@@ -19,14 +19,21 @@
 /* An accumulate. */
 struct tern_mpi_acc {
     MPI_Op               op;
-    void                *result; /* NULL: the previous values are not wanted */
-    struct tern_mpi_side result_side;
+    void                *result;      /* displacement 0 of the buffer that receives the previous values */
+    struct tern_mpi_side result_side; /* its type is NULL if the previous values are not wanted */
     tern_opts            opts;    /* options of the access; the field acc is not used */
     tern_mutexes        *mutexes; /* the mutexes of the window */
     uint64_t             mutex;   /* index of the mutex for accumulates */
     tern_status (*move)(const struct tern_mpi_access *access, const tern_opts *opts); /* tern_mpi_move, or similar */
-    const char *why; /* set by the call: the reason why the accumulate was refused, or NULL */
+    const char *why;   /* set by the call: the reason why the accumulate was refused, or NULL */
+    int         class; /* set by the call if it refuses the accumulate: MPI_ERR_TYPE, MPI_ERR_OP or MPI_ERR_BUFFER */
 };
+
+/* Return whether the previous values are wanted. */
+static inline bool tern_mpi_fetches(const struct tern_mpi_acc *acc)
+{
+    return acc->result_side.type != NULL;
+}
 
 /* Start an accumulate of the origin to the target in *access, which have the same basic elements. It may be complete
  * when the call returns. Returns TERN_OK, TERN_ERR_ARG with acc->why if the elements do not have the operation, or

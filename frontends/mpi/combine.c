@@ -77,13 +77,14 @@ static tern_status combine_locked(const struct tern_mpi_access *access, struct t
 {
     tern_status status = move_values(access, acc, b, TERN_MPI_GET, acc->op == MPI_NO_OP);
 
-    if (status == TERN_OK && acc->result != NULL)
+    if (status == TERN_OK && tern_mpi_fetches(acc))
         tern_mpi_copy(acc->result, acc->result_side, b->value, b->side);
     if (status != TERN_OK || acc->op == MPI_NO_OP)
         return status;
     if (acc->op == MPI_REPLACE) {
         memcpy(b->value, b->operand, b->bytes);
     } else if (reduce(b->operand, b->value, b->side.count, b->side.type->handle, acc->op) != MPI_SUCCESS) {
+        acc->class = MPI_ERR_OP;
         acc->why = "the elements of this datatype do not have the operation";
         return TERN_ERR_ARG;
     }

@@ -6,8 +6,8 @@
 struct accumulate {
     const char          *call;
     foMPI_Op             op;
-    void                *result; /* NULL: the previous values are not wanted */
-    struct tern_mpi_side result_side;
+    void                *result;      /* receives the previous values */
+    struct tern_mpi_side result_side; /* its type is NULL if the previous values are not wanted */
     tern_event          *event; /* receives the completion; NULL: the next flush completes the accumulate */
 };
 
@@ -37,6 +37,18 @@ static struct tern_mpi_acc acc_of(const struct tern_fompi_win *win, const struct
                                   .move = tern_fompi_mover(win) };
 }
 
+/* Return the result of an accumulate that was started with this status. */
+static int result_of(const struct tern_mpi_acc *acc, foMPI_Op op, tern_status status)
+{
+    const char *call = acc->opts.call;
+
+    if (acc->why != NULL && acc->class == MPI_ERR_OP)
+        return tern_fompi_error(MPI_ERR_OP, call, "the elements do not have the operation %d", op);
+    if (acc->why != NULL)
+        return tern_fompi_error(acc->class, call, "%s", acc->why);
+    return tern_fompi_result(status, call, "the accumulate");
+}
+
 /* Make an accumulate. */
 static int go(struct tern_fompi_args *args, const struct accumulate *acc)
 {
@@ -55,7 +67,7 @@ static int go(struct tern_fompi_args *args, const struct accumulate *acc)
     error = tern_fompi_prepare(args, true, &access);
     if (error != MPI_SUCCESS)
         return error == TERN_FOMPI_NOTHING ? MPI_SUCCESS : error;
-    if (acc->result != NULL && tern_mpi_side_bytes(acc->result_side) != tern_mpi_side_bytes(access.there))
+    if (acc->result_side.type != NULL && tern_mpi_side_bytes(acc->result_side) != tern_mpi_side_bytes(access.there))
         return tern_fompi_error(foMPI_ERROR_RMA_DATATYPE_MISMATCH, args->call,
                                 "the result has %zu bytes and the target has %zu",
                                 tern_mpi_side_bytes(acc->result_side), tern_mpi_side_bytes(access.there));
@@ -68,11 +80,7 @@ static int go(struct tern_fompi_args *args, const struct accumulate *acc)
     win->combines = true;
     what = acc_of(win, acc);
     status = tern_mpi_accumulate(&access, &what);
-    if (what.why != NULL && access.there.type->basic.class == TERN_MPI_MIXED)
-        return tern_fompi_error(MPI_ERR_TYPE, args->call, "%s", what.why);
-    if (what.why != NULL)
-        return tern_fompi_error(MPI_ERR_OP, args->call, "the elements do not have the operation %d", acc->op);
-    return tern_fompi_result(status, args->call, "the accumulate");
+    return result_of(&what, acc->op, status);
 }
 
 /* Make an accumulate with a request. */
@@ -179,7 +187,5 @@ FOMPI_EXPORT int foMPI_Compare_and_swap(const void *origin_addr, const void *com
     what = acc_of(tern_fompi_win(win), &acc);
     tern_fompi_win(win)->combines = true;
     status = tern_mpi_compare_and_swap(&access, &what, compare_addr);
-    if (what.why != NULL)
-        return tern_fompi_error(MPI_ERR_TYPE, __func__, "%s", what.why);
-    return tern_fompi_result(status, __func__, "the compare-and-swap");
+    return result_of(&what, foMPI_REPLACE, status);
 }

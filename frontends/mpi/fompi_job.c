@@ -120,12 +120,16 @@ int tern_fompi_error_of(tern_status status, const char *call, const char *what)
 
 int tern_fompi_error_code(int code, const char *call)
 {
-    char text[MPI_MAX_ERROR_STRING];
+    char        text[MPI_MAX_ERROR_STRING];
+    const char *line, *reason;
     int class, length;
 
     MPI_Error_class(code, &class);
     MPI_Error_string(code, text, &length);
-    return report(class, call, text);
+    line = strrchr(text, '\n'); /* MPICH begins with a line about the class; then both MPIs have "CALL...: REASON" */
+    line = line != NULL ? line + 1 : text;
+    reason = strstr(line, ": ");
+    return report(class, call, reason != NULL ? reason + 2 : line);
 }
 
 int tern_fompi_bad_win(const char *call, foMPI_Win win)

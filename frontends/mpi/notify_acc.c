@@ -41,13 +41,13 @@ static int prepare(struct accumulate *a, const struct tern_notify_args *args, MP
 }
 
 /* Complete an accumulate that was started with this status. Returns MPI_SUCCESS, or a code for which the error handler
- * has been called. class is the class of the error if the accumulate was refused. */
-static int finish(struct accumulate *a, tern_status status, int class)
+ * has been called. */
+static int finish(struct accumulate *a, tern_status status)
 {
     const char *call = a->acc.opts.call;
 
     if (a->acc.why != NULL)
-        return tern_notify_raise(a->w, tern_mpi_code(class, call, "%s", a->acc.why));
+        return tern_notify_raise(a->w, tern_mpi_code(a->acc.class, call, "%s", a->acc.why));
     if (status == TERN_OK)
         status = tern_event_wait(&a->event, TERN_FOREVER);
     return tern_notify_finish(a->w, status, call);
@@ -58,15 +58,13 @@ static int notify_only(struct accumulate *a)
 {
     a->access.kind = TERN_MPI_PUT;
     a->access.here.count = a->access.there.count = 0;
-    return finish(a, tern_mpi_move(&a->access, &a->acc.opts), MPI_ERR_OTHER);
+    return finish(a, tern_mpi_move(&a->access, &a->acc.opts));
 }
 
 /* Make an accumulate that is prepared. */
 static int accumulate(struct accumulate *a)
 {
-    tern_status status = tern_mpi_accumulate(&a->access, &a->acc);
-
-    return finish(a, status, a->access.there.type->basic.class == TERN_MPI_MIXED ? MPI_ERR_TYPE : MPI_ERR_OP);
+    return finish(a, tern_mpi_accumulate(&a->access, &a->acc));
 }
 
 NOTIFY_EXPORT int MPIX_Accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
@@ -125,8 +123,6 @@ NOTIFY_EXPORT int MPIX_Fetch_and_op_notify(const void *origin_addr, void *result
     error = check_single(&a);
     if (error != MPI_SUCCESS)
         return error;
-    if ((origin_addr == NULL && op != MPI_NO_OP) || result_addr == NULL)
-        return tern_notify_raise(a.w, tern_mpi_code(MPI_ERR_BUFFER, args.call, "a buffer is NULL"));
     a.acc.result = result_addr;
     a.acc.result_side = a.access.here;
     return accumulate(&a);
@@ -151,8 +147,6 @@ NOTIFY_EXPORT int MPIX_Compare_and_swap_notify(const void *origin_addr, const vo
 
     if (error != MPI_SUCCESS || a.access.rank == MPI_PROC_NULL)
         return error;
-    if (origin_addr == NULL || compare_addr == NULL || result_addr == NULL)
-        return tern_notify_raise(a.w, tern_mpi_code(MPI_ERR_BUFFER, args.call, "a buffer is NULL"));
     a.acc.result = result_addr;
-    return finish(&a, tern_mpi_compare_and_swap(&a.access, &a.acc, compare_addr), MPI_ERR_TYPE);
+    return finish(&a, tern_mpi_compare_and_swap(&a.access, &a.acc, compare_addr));
 }

@@ -343,11 +343,13 @@ NOTIFY_EXPORT int MPIX_Win_create_notify(void *base, MPI_Aint size, int disp_uni
 
 NOTIFY_EXPORT int MPIX_Win_free(MPI_Win *win)
 {
-    struct tern_notify_window *w = tern_notify_window_of(*win);
+    struct tern_notify_window *w = win != NULL ? tern_notify_window_of(*win) : NULL;
     MPI_Group                  group;
     tern_status                status;
     int                        error;
 
+    if (win == NULL)
+        return tern_notify_no_place(NULL, "MPIX_Win_free");
     if (w == NULL)
         return tern_notify_no_window(*win, "MPIX_Win_free");
     MPI_Win_get_group(*win, &group);

@@ -60,6 +60,8 @@ static int probe(int source, int tag, MPI_Win win, int *flag, MPI_Status *out, c
 
 NOTIFY_EXPORT int MPIX_Iprobe_notify(int source, int tag, MPI_Win win, int *flag, MPI_Status *status)
 {
+    if (flag == NULL)
+        return tern_notify_no_place(tern_notify_window_of(win), "MPIX_Iprobe_notify");
     return probe(source, tag, win, flag, status, "MPIX_Iprobe_notify");
 }
 

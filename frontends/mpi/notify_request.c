@@ -321,6 +321,8 @@ NOTIFY_EXPORT int MPIX_Test(MPI_Request *request, int *flag, MPI_Status *status)
 
     if (r == NULL)
         return PMPI_Test(request, flag, status);
+    if (TERN_UNLIKELY(flag == NULL))
+        return tern_notify_no_place(r->window, "MPIX_Test");
     error = tern_notify_advance(r, "MPIX_Test");
     *flag = error == MPI_SUCCESS && (r->ready || !r->started);
     if (*flag)
@@ -336,6 +338,8 @@ NOTIFY_EXPORT int MPIX_Request_get_status(MPI_Request request, int *flag, MPI_St
 
     if (r == NULL)
         return PMPI_Request_get_status(request, flag, status);
+    if (flag == NULL)
+        return tern_notify_no_place(r->window, "MPIX_Request_get_status");
     error = tern_notify_advance(r, "MPIX_Request_get_status");
     *flag = error == MPI_SUCCESS && (r->ready || !r->started);
     if (*flag) { /* report a copy, so that the request keeps its state */

@@ -138,6 +138,8 @@ NOTIFY_EXPORT int MPIX_Testany(int count, MPI_Request array_of_requests[], int *
 
     if (count_own(count, array_of_requests) == 0)
         return PMPI_Testany(count, array_of_requests, index, flag, status);
+    if (index == NULL || flag == NULL)
+        return tern_notify_no_place(NULL, "MPIX_Testany");
     error = divide(&m, count, array_of_requests, "MPIX_Testany");
     if (error != MPI_SUCCESS)
         return error;
@@ -154,6 +156,8 @@ NOTIFY_EXPORT int MPIX_Waitany(int count, MPI_Request array_of_requests[], int *
 
     if (count_own(count, array_of_requests) == 0)
         return PMPI_Waitany(count, array_of_requests, index, status);
+    if (index == NULL)
+        return tern_notify_no_place(NULL, idle.name);
     error = divide(&m, count, array_of_requests, idle.name);
     if (error != MPI_SUCCESS)
         return error;
@@ -234,6 +238,8 @@ NOTIFY_EXPORT int MPIX_Testsome(int incount, MPI_Request array_of_requests[], in
 
     if (count_own(incount, array_of_requests) == 0)
         return PMPI_Testsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+    if (outcount == NULL || array_of_indices == NULL)
+        return tern_notify_no_place(NULL, "MPIX_Testsome");
     error = divide(&m, incount, array_of_requests, "MPIX_Testsome");
     if (error != MPI_SUCCESS)
         return error;
@@ -251,6 +257,8 @@ NOTIFY_EXPORT int MPIX_Waitsome(int incount, MPI_Request array_of_requests[], in
 
     if (count_own(incount, array_of_requests) == 0)
         return PMPI_Waitsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
+    if (outcount == NULL || array_of_indices == NULL)
+        return tern_notify_no_place(NULL, idle.name);
     error = divide(&m, incount, array_of_requests, idle.name);
     if (error != MPI_SUCCESS)
         return error;
@@ -321,6 +329,8 @@ NOTIFY_EXPORT int MPIX_Testall(int count, MPI_Request array_of_requests[], int *
 
     if (count_own(count, array_of_requests) == 0)
         return PMPI_Testall(count, array_of_requests, flag, array_of_statuses);
+    if (flag == NULL)
+        return tern_notify_no_place(NULL, "MPIX_Testall");
     for (int i = 0; i < count && one && error == MPI_SUCCESS; i++) {
         if (array_of_requests[i] != MPI_REQUEST_NULL)
             error = MPIX_Request_get_status(array_of_requests[i], &one, MPI_STATUS_IGNORE);

@@ -27,6 +27,16 @@ int tern_notify_no_window(MPI_Win handle, const char *call)
     return code;
 }
 
+int tern_notify_no_place(struct tern_notify_window *w, const char *call)
+{
+    int code = tern_mpi_code(MPI_ERR_ARG, call, "a pointer through which the call returns a value is NULL");
+
+    if (w != NULL)
+        return tern_notify_raise(w, code);
+    MPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
+    return code;
+}
+
 struct tern_notify_window *tern_notify_window_find(MPI_Win handle)
 {
     struct tern_notify_window *w = NULL;
@@ -42,6 +52,8 @@ struct tern_notify_window *tern_notify_window_find(MPI_Win handle)
 
 NOTIFY_EXPORT int MPIX_Win_is_notify(MPI_Win win, int *flag)
 {
+    if (flag == NULL)
+        return tern_notify_no_place(NULL, "MPIX_Win_is_notify");
     *flag = tern_notify_window_of(win) != NULL;
     return MPI_SUCCESS;
 }

@@ -76,6 +76,10 @@ int tern_notify_raise(struct tern_notify_window *w, int code) __attribute__((col
  * MPI_COMM_WORLD if the handle is not a window at all. Returns the code. */
 int tern_notify_no_window(MPI_Win handle, const char *call) __attribute__((cold));
 
+/* Report that a pointer through which a call returns a value is NULL, to the error handler of the window, or to that of
+ * MPI_COMM_WORLD if w is NULL. Returns the code. */
+int tern_notify_no_place(struct tern_notify_window *w, const char *call) __attribute__((cold));
+
 /* notify_request.c: detach the requests of a window that is released. */
 void tern_notify_orphan_requests(struct tern_notify_window *w);
 

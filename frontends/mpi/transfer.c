@@ -87,6 +87,14 @@ static size_t bytes_of(const struct tern_mpi_access *a)
     return a->part != 0 ? a->part : tern_mpi_side_bytes(a->here);
 }
 
+bool tern_mpi_missing(const void *buffer, struct tern_mpi_side side)
+{
+    const struct tern_mpi_layout *layout = &side.type->layout;
+    ptrdiff_t                     first = layout->pieces != NULL ? layout->pieces[0].at : layout->at;
+
+    return buffer == NULL && tern_mpi_side_bytes(side) > 0 && first == 0;
+}
+
 bool tern_mpi_fit(struct tern_mpi_access *a)
 {
     bool                  get = a->kind == TERN_MPI_GET;

@@ -34,6 +34,10 @@ static inline size_t tern_mpi_side_bytes(struct tern_mpi_side side)
     return side.count * side.type->size;
 }
 
+/* Return whether a buffer of the program is missing: it is NULL, and the data begins there. Datatypes with absolute
+ * addresses are relative to MPI_BOTTOM, which is NULL, too; their data begins elsewhere. */
+bool tern_mpi_missing(const void *buffer, struct tern_mpi_side side);
+
 /* Let the side that receives the data end where the other side ends, as MPI demands of messages and one-sided accesses.
  * Returns false if the data does not fit, or if an accumulate would end within an element; nothing is changed then. */
 bool tern_mpi_fit(struct tern_mpi_access *access);

@@ -30,8 +30,8 @@ for launcher in $LAUNCHERS; do
     prints armci_curves "$launcher" "$PROG/armci_curves-$launcher" '' 'put contiguous 8' 'get contiguous 2097152' \
         'acc contiguous 8' 'put strided 32' 'get strided 32768' 'acc strided 2097152' 'get columns 2097152'
     [ ! -x "$PROG/notify_bench-$launcher" ] ||
-        prints notify_bench "$launcher" "$PROG/notify_bench-$launcher" 2000 notify native send put_send put_send_same \
-            vector vector_mpi native_vector
+        prints notify_bench "$launcher" "$PROG/notify_bench-$launcher" 2000 line notify native send put_send \
+            put_send_same vector vector_mpi native_vector
 done
 [ -n "$any" ] || skip "Global Arrays (libglobalarrays-dev) or the MPIs are not installed"
 finish

@@ -73,6 +73,8 @@ says '^rank [0-2]: foMPI_Put_notify: the tag is 32768; tags are 0 to 32767 \('
 says '^rank [0-2]: foMPI_Win_lock: this process already holds the lock of rank [0-2] \('
 says '^rank [0-2]: foMPI_Win_allocate: rank 0 of the communicator passed a size or a displacement unit'
 says '^rank [0-2]: foMPI_Accumulate: the elements do not have the operation 7 \('
+says '^rank [0-2]: foMPI_Fetch_and_op: the origin buffer is NULL \('
+says '^rank [0-2]: foMPI_Win_create: the communicator is invalid'
 says '^rank [0-2]: foMPI_Wait: the window of the request is freed \('
 launch "$any" 2 env TERN_FOMPI_ERRORS=quiet "$PROG/fompi-$any" misuse
 check "TERN_FOMPI_ERRORS=quiet" all_of 'status_is 0' '! err_has "foMPI_"'

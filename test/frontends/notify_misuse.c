@@ -115,6 +115,8 @@ static void test_accumulates(void)
     EXPECT(MPIX_Fetch_and_op_notify(buffer, buffer + 64, pair, 0, 0, MPI_SUM, win, 1), MPI_ERR_TYPE,
            "MPIX_Fetch_and_op_notify");
     EXPECT(MPIX_Fetch_and_op_notify(NULL, buffer + 64, MPI_INT, 0, 0, MPI_SUM, win, 1), MPI_ERR_BUFFER, "NULL");
+    EXPECT(MPIX_Fetch_and_op_notify(buffer, NULL, MPI_INT, 0, 0, MPI_NO_OP, win, 1), MPI_ERR_BUFFER, "result");
+    EXPECT(MPIX_Accumulate_notify(NULL, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_LOR, win, 1), MPI_ERR_BUFFER, "origin");
     EXPECT(MPIX_Compare_and_swap_notify(buffer, buffer, buffer + 64, MPI_C_DOUBLE_COMPLEX, 0, 0, win, 1), MPI_ERR_TYPE,
            "not an integer");
     EXPECT(MPIX_Compare_and_swap_notify(buffer, NULL, buffer + 64, MPI_INT, 0, 0, win, 1), MPI_ERR_BUFFER, "NULL");
@@ -146,6 +148,26 @@ static void test_requests(void)
     EXPECT(put(1, MPI_INT, 0, 0, gone, 1), MPI_ERR_WIN, "freed");
     MPI(MPIX_Request_free(&alive));
     CHECK(alive == MPI_REQUEST_NULL);
+}
+
+/* Pointers through which calls return values are NULL. A probe without a flag does not wait. */
+static void test_pointers(void)
+{
+    int index, flag, indices[1];
+
+    MPI(MPIX_Notify_init(win, MPI_ANY_SOURCE, 1, 1, &request));
+    EXPECT(MPIX_Iprobe_notify(0, 1, win, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Iprobe_notify");
+    EXPECT(MPIX_Test(&request, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Test");
+    EXPECT(MPIX_Request_get_status(request, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Request_get_status");
+    EXPECT(MPIX_Testany(1, &request, NULL, &flag, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Testany");
+    EXPECT(MPIX_Testany(1, &request, &index, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Testany");
+    EXPECT(MPIX_Waitany(1, &request, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Waitany");
+    EXPECT(MPIX_Testall(1, &request, NULL, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "MPIX_Testall");
+    EXPECT(MPIX_Testsome(1, &request, NULL, indices, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "MPIX_Testsome");
+    EXPECT(MPIX_Waitsome(1, &request, &index, NULL, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "MPIX_Waitsome");
+    EXPECT(MPIX_Win_is_notify(win, NULL), MPI_ERR_ARG, "MPIX_Win_is_notify");
+    EXPECT(MPIX_Win_free(NULL), MPI_ERR_ARG, "MPIX_Win_free");
+    MPI(MPIX_Request_free(&request));
 }
 
 /* Calls over several requests of which one has lost its window: the others complete, and the statuses tell. */
@@ -248,6 +270,7 @@ int main(int argc, char **argv)
     test_accesses();
     test_accumulates();
     test_requests();
+    test_pointers();
     test_several();
     test_null();
     test_windows();

@@ -41,6 +41,37 @@ static void misuse_arguments(struct window *w)
     OK(foMPI_Type_free(&mixed));
 }
 
+/* Buffers that are NULL, and results of another type than the target. */
+static void misuse_buffers(struct window *w)
+{
+    const MPI_Aint at = w->at[(w->me + 1) % w->n];
+    const int      next = (w->me + 1) % w->n;
+    long           value = 1, result = 7;
+    double         real = 7;
+    MPI_Datatype   place;
+    MPI_Aint       address;
+
+    OK(foMPI_Win_lock_all(0, w->win));
+    BAD(MPI_ERR_BUFFER, foMPI_Accumulate(NULL, 1, MPI_LONG, next, at, 1, MPI_LONG, foMPI_SUM, w->win));
+    BAD(MPI_ERR_BUFFER, foMPI_Accumulate(NULL, 1, MPI_LONG, next, at, 1, MPI_LONG, foMPI_LAND, w->win));
+    BAD(MPI_ERR_BUFFER, foMPI_Fetch_and_op(NULL, &result, MPI_LONG, next, at, foMPI_SUM, w->win));
+    BAD(MPI_ERR_BUFFER, foMPI_Fetch_and_op(&value, NULL, MPI_LONG, next, at, foMPI_REPLACE, w->win));
+    BAD(MPI_ERR_BUFFER, foMPI_Fetch_and_op(NULL, NULL, MPI_LONG, next, at, foMPI_NO_OP, w->win));
+    BAD(MPI_ERR_BUFFER, foMPI_Compare_and_swap(&value, &result, NULL, MPI_LONG, next, at, w->win));
+    BAD(MPI_ERR_BUFFER, foMPI_Get_accumulate(&value, 1, MPI_LONG, NULL, 1, MPI_LONG, next, at, 1, MPI_LONG, foMPI_LOR,
+                                             w->win));
+    BAD(MPI_ERR_TYPE, foMPI_Get_accumulate(&value, 1, MPI_LONG, &real, 1, MPI_DOUBLE, next, at, 1, MPI_LONG,
+                                           foMPI_REPLACE, w->win));
+    MUST(result == 7 && real == 7);
+    MPI_Get_address(&result, &address); /* an absolute address: the result is relative to MPI_BOTTOM, which is NULL */
+    MPI_Type_create_hindexed_block(1, 1, &address, MPI_LONG, &place);
+    MPI_Type_commit(&place);
+    OK(foMPI_Get_accumulate(NULL, 0, MPI_LONG, MPI_BOTTOM, 1, place, next, at, 1, MPI_LONG, foMPI_NO_OP, w->win));
+    OK(foMPI_Type_free(&place));
+    OK(foMPI_Win_unlock_all(w->win));
+    MUST(result == 0);
+}
+
 static void misuse_epochs(struct window *w, MPI_Comm comm)
 {
     int       value = 1, flag, next = (w->me + 1) % w->n;
@@ -165,6 +196,7 @@ void test_misuse(MPI_Comm comm)
         struct window w = open_window((enum kind)kind, 256, comm);
 
         misuse_arguments(&w);
+        misuse_buffers(&w);
         MPI_Barrier(comm);
         misuse_epochs(&w, comm);
         for (int i = 0; i < 256; i++)
