@@ -154,7 +154,8 @@ static inline void tern_core_message_count_delivery(void)
 /* Return whether messages have been delivered since the count was read. */
 static inline bool tern_core_message_delivered_since(uint32_t count)
 {
-    /* acquire: the queues that the caller has polled, before the count. Pairs with count_delivery() in message.c. */
+    /* acquire: the queues that the caller has polled, before the count. Pairs with
+     * tern_core_message_count_delivery(). */
     atomic_thread_fence(memory_order_acquire);
     return tern_core_message_delivered() != count;
 }
