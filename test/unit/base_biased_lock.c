@@ -205,7 +205,7 @@ static void *claim_for_ever(void *arg)
 /* The owner of the bias has claimed, or another thread has. */
 static void claims_are_refused(void **state)
 {
-    struct tern_biased_claim claim = { NULL };
+    struct tern_biased_claim claim = { .owner = NULL };
     pthread_t                other;
     void                    *wrong;
 
