@@ -3,7 +3,7 @@
  * Promise: one thread at a time accesses the data that the lock guards, before, during and after the arrival of a
  * second thread; the first thread acquires the lock with plain stores until the bias is revoked, and never afterwards.
  * A thread that has waited for long is not overtaken by others. A claim belongs to one thread at a time, too, and is
- * refused while a thread, also the calling one, has it.
+ * refused while a thread, also the calling one, has it, and only then.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -222,11 +222,73 @@ static void claims_are_refused(void **state)
     assert_false(tern_base_biased_claim(&claim));
 }
 
+#define ATTEMPTS 20000u
+
+static struct {
+    struct tern_biased_claim claim;
+    _Atomic unsigned         steps;               /* 2k + 1 during attempt k of the other thread, then 2k + 2 */
+    bool                     succeeded[ATTEMPTS]; /* attempt k */
+} rivals;
+
+static void *attempt_often(void *arg)
+{
+    (void)arg;
+    for (unsigned k = 0; k < ATTEMPTS; k++) {
+        atomic_fetch_add(&rivals.steps, 1);
+        if ((rivals.succeeded[k] = tern_base_biased_claim(&rivals.claim)))
+            tern_base_biased_unclaim(&rivals.claim);
+        atomic_fetch_add(&rivals.steps, 1);
+    }
+    return NULL;
+}
+
+/* Return whether one of the attempts succeeded that the other thread made between two values of rivals.steps. */
+static bool has_succeeded(unsigned from, unsigned to)
+{
+    for (unsigned k = from / 2; k <= to / 2 && k < ATTEMPTS; k++)
+        if (rivals.succeeded[k])
+            return true;
+    return false;
+}
+
+/* Of two threads that claim at the same time, one succeeds: a claim fails only during a successful one. */
+static void one_of_two_succeeds(void **state)
+{
+    static struct {
+        unsigned from, to;
+    } failure[ATTEMPTS];
+    unsigned failures, steps = 0;
+
+    (void)state;
+    for (unsigned run = 0; run < RUNS / 4; run++) {
+        pthread_t other;
+
+        memset(&rivals, 0, sizeof(rivals));
+        failures = 0;
+        assert_true(tern_base_biased_claim(&rivals.claim)); /* this thread becomes the owner of the bias */
+        assert_int_equal(pthread_create(&other, NULL, attempt_often, NULL), 0);
+        while (atomic_load(&rivals.steps) == 0)
+            sched_yield();
+        tern_base_biased_unclaim(&rivals.claim);
+        while ((steps = atomic_load(&rivals.steps)) < 2 * ATTEMPTS) {
+            if (tern_base_biased_claim(&rivals.claim)) {
+                tern_base_biased_unclaim(&rivals.claim);
+            } else if (failures < ATTEMPTS) {
+                failure[failures].from = steps;
+                failure[failures++].to = atomic_load(&rivals.steps);
+            }
+        }
+        pthread_join(other, NULL);
+        for (unsigned i = 0; i < failures; i++)
+            assert_true(has_succeeded(failure[i].from, failure[i].to));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_first), cmocka_unit_test(late_goes_first),    cmocka_unit_test(second_thread_comes),
-        cmocka_unit_test(threads_claim),   cmocka_unit_test(claims_are_refused),
+        cmocka_unit_test(threads_claim),   cmocka_unit_test(claims_are_refused), cmocka_unit_test(one_of_two_succeeds),
     };
 
     return cmocka_run_group_tests_name("being alone", tests, NULL, NULL);
