@@ -50,12 +50,16 @@ static inline bool tern_base_bias_enter(_Atomic bool *inside)
     return false;
 }
 
-/* Enter two critical sections at once, with one check of the bias. Returns false under the same conditions; then
- * neither of the flags is set by this thread. */
+/* Return whether the calling thread owns the bias, and no other thread is known to have revoked it. */
+static inline bool tern_base_bias_held(void)
+{
+    return TERN_LIKELY(tern_bias_owner) && TERN_LIKELY(!atomic_load_explicit(&tern_bias.revoked, memory_order_relaxed));
+}
+
+/* Enter two critical sections at once, with one check of the bias. The calling thread owns the bias. Returns false if
+ * the bias is revoked; neither of the flags is then set by this thread, but other threads may have seen them set. */
 static inline bool tern_base_bias_enter_both(_Atomic bool *inside, _Atomic bool *also)
 {
-    if (TERN_UNLIKELY(!tern_bias_owner))
-        return tern_base_bias_enter(inside);
     atomic_store_explicit(inside, true, memory_order_relaxed);
     atomic_store_explicit(also, true, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst); /* as in tern_base_bias_enter() */

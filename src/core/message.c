@@ -25,7 +25,7 @@
 /* MISSED: another thread found the flag taken, and may now sleep until the bell tells it that handlers have run. */
 enum delivering { FREE, TAKEN, MISSED };
 
-static _Atomic int  delivering; /* enum delivering */
+static _Atomic int  delivering;  /* enum delivering */
 static _Atomic bool missed;      /* another thread found the flag biased set */
 static bool         held_biased; /* the thread that holds the delivery took it by the bias */
 
@@ -303,14 +303,26 @@ uint32_t tern_core_message_before_sleep(void)
     return count;
 }
 
+/* Return whether the owner of the bias, another thread, is delivering. If so, it rings when it has finished: in
+ * leave_biased(), because the bias is revoked, or in give_back(), if it only finds out now that the bias is revoked. */
+static bool is_delivered_by_bias(void)
+{
+    if (TERN_LIKELY(!atomic_load_explicit(&biased, memory_order_acquire))) /* pairs with leave_biased() */
+        return false;
+    if (!atomic_load_explicit(&tern_bias.revoke_seen, memory_order_acquire)) /* pairs with the end of a revocation */
+        tern_base_bias_revoke();
+    atomic_store(&missed, true); /* seq_cst: before the second load. Pairs with the exchange in give_back() */
+    return atomic_load(&biased);
+}
+
 bool tern_core_message_has_more(void)
 {
     int taken = TAKEN;
 
     if (in_handler)
         return depth == 1 && has_come(reply_channels());
-    if (atomic_load_explicit(&biased, memory_order_relaxed))
-        return false; /* another thread is delivering, and rings when it has finished */
+    if (TERN_UNLIKELY(is_delivered_by_bias()))
+        return false;
     /* A thread that is about to sleep while another one delivers leaves MISSED. acquire: the messages that the other
      * thread has left. */
     if (!atomic_compare_exchange_strong_explicit(&delivering, &taken, MISSED, memory_order_acquire,
@@ -325,11 +337,8 @@ static __attribute__((noinline)) bool take(void)
 {
     int free_now = FREE;
 
-    if (TERN_UNLIKELY(atomic_load_explicit(&biased, memory_order_acquire))) { /* pairs with leave_biased() */
-        atomic_store(&missed, true); /* seq_cst: before the second load. Pairs with the exchange in give_back() */
-        if (atomic_load(&biased))
-            return false;
-    }
+    if (TERN_UNLIKELY(is_delivered_by_bias()))
+        return false;
     /* acquire: the effects of handlers on the process. Pairs with the release in give_back(). */
     if (atomic_compare_exchange_strong_explicit(&delivering, &free_now, TAKEN, memory_order_acquire,
                                                 memory_order_relaxed))

@@ -108,7 +108,8 @@ bool tern_core_message_is_helper(void);
 void tern_core_message_poll_replies(void);
 
 /* Return whether a poll by this thread would deliver more: one poll delivers only a few messages, and nothing rings the
- * bell for the rest. A thread calls this after it has announced that it is about to sleep. While notifications are
+ * bell for the rest. A thread calls this after it has announced that it is about to sleep. If the call returns false
+ * because another thread is delivering, that thread rings the bell when it has finished. While notifications are
  * refused, the call itself delivers those that match requests, and returns true if there were any. */
 bool tern_core_message_has_more(void);
 
@@ -162,8 +163,8 @@ static inline bool tern_core_message_delivered_since(uint32_t count)
 
 /* Prepare for the last poll of a thread that has announced its sleep. If another thread is delivering, whose handlers
  * may change the awaited state after that poll, the other thread rings the bell when it has finished. Returns the count
- * of deliveries. If tern_core_message_delivered_since() finds a change of the count after the last poll, a delivery may
- * have begun and ended without a ring, and the thread must poll again. */
+ * of deliveries. If tern_core_message_delivered_since() finds a change of the count after tern_core_message_has_more(),
+ * a delivery may have begun and ended without a ring, and the thread must poll again. */
 uint32_t tern_core_message_before_sleep(void);
 
 /* Record that an operation could continue at once but yielded to others: threads that wait must not sleep. */

@@ -70,18 +70,19 @@ static void report(const struct tern_wait *wait, int64_t age)
 }
 
 /* Poll once more after the sleep has been announced. *again returns whether the thread must poll again before it may
- * sleep: because a consumer was asked to wake this rank, too late for what the consumer is doing at this moment
- * (base/wake_request.h), or because a message was delivered, behind which there may be more. */
-static tern_status last_poll(const struct tern_wait *wait, const struct tern_slot *slot, bool *again)
+ * sleep, because a consumer was asked to wake this rank, too late for what the consumer is doing at this moment
+ * (base/wake_request.h). *delivered returns the count of deliveries before the poll. */
+static tern_status last_poll(const struct tern_wait *wait, const struct tern_slot *slot, bool *again,
+                             uint32_t *delivered)
 {
-    uint32_t    wants = tern_base_wake_requests_ended(), delivered;
+    uint32_t    wants = tern_base_wake_requests_ended();
     tern_status st;
 
-    delivered = tern_core_message_before_sleep();
+    *delivered = tern_core_message_before_sleep();
     if (atomic_load_explicit(&slot->uses_membarrier, memory_order_relaxed) != 0) /* this rank's own flag */
         tern_base_membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
     st = wait->poll(wait->arg);
-    *again = tern_base_wake_requests_since(wants) || tern_core_message_delivered_since(delivered);
+    *again = tern_base_wake_requests_since(wants);
     return st;
 }
 
@@ -139,13 +140,16 @@ static int64_t longest_sleep(const struct tern_wait *wait, const struct tern_wai
     return nap > 0 && nap < most ? nap : most;
 }
 
-/* Sleep while the bell has the value seen, after the sleep has been announced. memory: the thread waits for memory. */
-static void sleep_on(struct tern_slot *slot, uint32_t seen, int64_t ns, bool memory)
+/* Sleep while the bell has the value seen, after the sleep has been announced. memory: the thread waits for memory.
+ * Returns without sleeping if messages have arrived, or were delivered since the count of deliveries was read. */
+static void sleep_on(struct tern_slot *slot, uint32_t seen, int64_t ns, bool memory, uint32_t delivered)
 {
     int64_t most;
 
-    /* The word ending is read after the bell: a rank that calls tern_exit sets the word before it rings. */
-    if (ns <= 0 || tern_boot_is_ending(tern_job.boot.segment) || tern_core_message_has_more())
+    /* The word ending is read after the bell: a rank that calls tern_exit sets the word before it rings. The count is
+     * read last: another thread may take a message between the last poll and has_more(), which then finds none. */
+    if (ns <= 0 || tern_boot_is_ending(tern_job.boot.segment) || tern_core_message_has_more() ||
+        tern_core_message_delivered_since(delivered))
         return;
     most = tern_core_links_may_sleep(memory);
     tern_boot_bell_wait(&slot->bell, seen, ns < most ? ns : most);
@@ -156,15 +160,15 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, struct tern_wa
 {
     struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
     int64_t           ns = longest_sleep(wait, s);
-    uint32_t          seen;
+    uint32_t          seen, delivered;
     tern_status       st;
     bool              again, memory = waits_for_memory(wait);
 
     seen = memory ? announce_on_memory(slot) : atomic_load_explicit(&slot->bell, memory_order_relaxed);
     tern_boot_bell_announce(&slot->bell, &slot->sleepers);
-    st = last_poll(wait, slot, &again);
+    st = last_poll(wait, slot, &again, &delivered);
     if (st == TERN_PENDING && !again)
-        sleep_on(slot, seen, ns, memory);
+        sleep_on(slot, seen, ns, memory, delivered);
     tern_boot_bell_withdraw(&slot->sleepers);
     *rung = atomic_load_explicit(&slot->bell, memory_order_relaxed) != seen; /* a hint */
     return st == TERN_PENDING ? wait->poll(wait->arg) : st;
@@ -190,8 +194,7 @@ static void sleep_for_caller(const struct tern_wait *wait, struct tern_wait_stat
 
     s->announced = false;
     tern_boot_bell_announce(&slot->bell, &slot->sleepers); /* the progress thread takes over while a thread sleeps */
-    if (!tern_core_message_delivered_since(s->delivered))
-        sleep_on(slot, s->seen, longest_sleep(wait, s), true);
+    sleep_on(slot, s->seen, longest_sleep(wait, s), true, s->delivered);
     tern_boot_bell_withdraw(&slot->sleepers);
     *rung = atomic_load_explicit(&slot->bell, memory_order_relaxed) != s->seen; /* a hint */
     wait->poll(wait->arg);
@@ -205,9 +208,11 @@ static _Thread_local struct {
     unsigned penalty; /* its value after the last long yield, minus the number of short yields since */
 } core_is_shared;
 
-/* Note how long a yield has taken. */
+/* Note how long a yield has taken, unless the user has decided how waits spin and yield. */
 static void judge_yield(struct tern_wait_state *s, int64_t ns)
 {
+    if (TERN_UNLIKELY(tern_opt.spin >= 0 || tern_opt.yields >= 0))
+        return;
     if (TERN_LIKELY(ns < LONG_YIELD)) {
         if (TERN_UNLIKELY(core_is_shared.penalty > 0))
             core_is_shared.penalty--;

@@ -79,9 +79,12 @@ static inline __attribute__((always_inline)) bool tern_op_expected_wait(struct t
     struct tern_link_watch *watch = atomic_load_explicit(&tern_core_message_notify_last, memory_order_acquire);
     bool                    taken = false;
 
-    if (TERN_UNLIKELY(!watch || tern_core_message_depth != 0 ||
-                      !tern_base_bias_enter_both(&tern_op_notify_lock.biased, &tern_core_message_biased)))
+    if (TERN_UNLIKELY(!watch || tern_core_message_depth != 0 || !tern_base_bias_held()))
         return false;
+    if (TERN_UNLIKELY(!tern_base_bias_enter_both(&tern_op_notify_lock.biased, &tern_core_message_biased))) {
+        tern_core_message_ring_own(); /* a thread that saw the flag set may sleep until this one has finished */
+        return false;
+    }
     if (TERN_LIKELY(tern_op_expected.notify_request == notify_request &&
                     tern_op_notify_match.sole == &notify_request->request && notify_request->left == 1 &&
                     !notify_request->recorded &&
