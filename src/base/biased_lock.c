@@ -95,8 +95,8 @@ bool tern_base_biased_claim_slow(struct tern_biased_claim *claim)
         return tern_base_biased_claim(claim);
     if (atomic_load_explicit(&claim->owner, memory_order_relaxed) != NULL)
         revoke_claim(claim);
-    /* The owner is either inside for the last time, or does not succeed with a plain store any more. Therefore `held` is
-     * not touched before `biased` is false: the attempt of a thread that is refused must not let the owner's fail.
+    /* The owner is either inside for the last time, or does not succeed with a plain store any more. Therefore `held`
+     * is not touched before `biased` is false: the attempt of a thread that is refused must not let the owner's fail.
      * acquire: what the previous thread left. Both pair with the releases in tern_base_biased_unclaim(). */
     return !atomic_load_explicit(&claim->biased, memory_order_acquire) &&
            !atomic_exchange_explicit(&claim->held, true, memory_order_acquire);
