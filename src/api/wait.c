@@ -242,10 +242,13 @@ tern_status tern_wait_until(tern_ctx *ctx, bool (*condition)(void *arg), void *a
         return use.status;
 
     struct until     until = { ctx, condition, arg };
-    struct tern_wait wait = {
-        .poll = until_poll, .describe = until_describe, .arg = &until, .deadline = deadline, .on_memory = true
-    };
-    tern_status st = check_waiting(ctx, "tern_wait_until");
+    struct tern_wait wait = { .poll = until_poll,
+                              .describe = until_describe,
+                              .arg = &until,
+                              .deadline = deadline,
+                              .on_memory = true,
+                              .for_reply = true };
+    tern_status      st = check_waiting(ctx, "tern_wait_until");
 
     if (st < 0)
         return st;

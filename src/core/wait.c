@@ -33,6 +33,9 @@
 
 #define FIRST_POLLS 256       /* polls before the clock is read for the first time */
 #define FIRST_POLLS_CROWDED 2 /* the same, if the awaited peer may need this core */
+#define REPLY_POLLS 24        /* the same, in a wait for a reply: it takes less time than two switches of the core */
+#define REPLY_FAILURES 2      /* successive waits without a reply in this time, after which ... */
+#define REPLY_SKIPS 64        /* ... so many waits poll as others do */
 #define POLLS_PER_CLOCK 64
 #define LONGEST_SPIN 16                /* times TERN_SPIN */
 #define GIVE_WAY 50000                 /* ns of spinning after which the thread yields the core once */
@@ -427,6 +430,29 @@ tern_status tern_core_wait_step(const struct tern_wait *wait, struct tern_wait_s
     return step(wait, state);
 }
 
+/* Make the first polls of a wait for a reply, with fewer cores than ranks. If the rank that replies runs on another core
+ * at the moment, polling for a little longer saves two switches of the core for each rank. If it does not, the polls are
+ * in vain, and the next waits leave them out. */
+static __attribute__((noinline)) tern_status poll_for_reply(const struct tern_wait *wait)
+{
+    static _Thread_local struct {
+        unsigned failures, skips;
+    } replies;
+    tern_status st;
+
+    if (replies.skips > 0) {
+        replies.skips--;
+        return tern_core_spin(wait, FIRST_POLLS_CROWDED, false);
+    }
+    if ((st = tern_core_spin(wait, REPLY_POLLS, true)) != TERN_PENDING) {
+        replies.failures = 0;
+    } else if (++replies.failures >= REPLY_FAILURES) {
+        replies.failures = REPLY_FAILURES - 1;
+        replies.skips = REPLY_SKIPS;
+    }
+    return st;
+}
+
 static inline __attribute__((always_inline)) tern_status wait_usually(const struct tern_wait *wait)
 {
     bool        crowded = tern_job.spin_ns == 0;
@@ -437,7 +463,9 @@ static inline __attribute__((always_inline)) tern_status wait_usually(const stru
             st = check_running(wait);
         return st == TERN_PENDING && wait->deadline < TERN_NOW ? timed_out(wait, tern_base_now()) : st;
     }
-    st = tern_core_spin(wait, crowded ? FIRST_POLLS_CROWDED : FIRST_POLLS, !crowded);
+    st = TERN_UNLIKELY(crowded && wait->for_reply)
+             ? poll_for_reply(wait)
+             : tern_core_spin(wait, crowded ? FIRST_POLLS_CROWDED : FIRST_POLLS, !crowded);
     return st == TERN_PENDING ? wait_long(wait) : st;
 }
 

@@ -7,7 +7,8 @@
  * sleep after a poll before the caller has evaluated the condition, and every ring after its announcement ends its
  * sleep. With fewer cores than ranks, a wait whose yields do not give the core to others sleeps soon, but only if there
  * are others that need the core. A thread that shares its core with a process that computes, so that a yield is long,
- * sleeps instead of yielding in more and more waits, and yields again when yields are short.
+ * sleeps instead of yielding in more and more waits, and yields again when yields are short. With fewer cores than
+ * ranks, a wait for a reply polls for a while before it yields, unless that was in vain shortly before.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -533,6 +534,67 @@ static unsigned most_yields_beside(unsigned asleep)
     return most;
 }
 
+/* The number of yields in a wait for a reply that arrives at the given poll. */
+static unsigned yields_until_reply(unsigned poll)
+{
+    unsigned         before = yields;
+    struct question  q = { .enough = poll, .answer = TERN_OK };
+    struct tern_wait wait = { .poll = ask, .describe = say, .arg = &q, .deadline = TERN_FOREVER, .for_reply = true };
+
+    if (tern_core_wait(&wait) != TERN_OK)
+        abort();
+    return yields - before;
+}
+
+/* The results of waits for replies. */
+struct replies {
+    unsigned soon, late, after_one, skipped, again, after_two;
+};
+
+/* A thread of its own, so that the waits remember no others. */
+static void *waits_for_replies(void *arg)
+{
+    struct replies *replies = arg;
+
+    tern_job.spin_ns = 0;
+    tern_job.yields = 1000;
+    tern_job.turns = 1 << 20;
+    tern_opt.yields = tern_job.yields; /* whatever the yields seem to take on this machine */
+    replies->soon = yields_until_reply(20);
+    replies->late = yields_until_reply(200);
+    replies->after_one = yields_until_reply(20);
+    yields_until_reply(200);
+    yields_until_reply(200);
+    for (replies->skipped = 0; yields_until_reply(20) > 0; replies->skipped++)
+        ;
+    yields_until_reply(200);
+    replies->again = yields_until_reply(20);
+    yields_until_reply(200);
+    yields_until_reply(200);
+    replies->after_two = yields_until_reply(20);
+    tern_opt.yields = -1;
+    return NULL;
+}
+
+/* With fewer cores than ranks, a wait for a reply polls before it yields, and leaves that out for a while when it was in
+ * vain twice in succession. */
+static void waits_for_replies_poll_first(void **state)
+{
+    struct replies replies = { 0 };
+    pthread_t      thread;
+
+    (void)state;
+    gives_the_core = true;
+    assert_int_equal(pthread_create(&thread, NULL, waits_for_replies, &replies), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(replies.soon, 0);
+    assert_true(replies.late > 100);
+    assert_int_equal(replies.after_one, 0);
+    assert_int_equal(replies.skipped, 64);
+    assert_int_equal(replies.again, 0); /* the successful wait before has ended the succession */
+    assert_true(replies.after_two > 10);
+}
+
 static void yields_in_vain_end_soon(void **state)
 {
     (void)state;
@@ -552,6 +614,7 @@ int main(void)
         cmocka_unit_test(without_a_ring_it_looks_again), cmocka_unit_test(a_long_wait_is_reported),
         cmocka_unit_test(yields_in_vain_end_soon),       cmocka_unit_test(who_asks_too_late_looks_again),
         cmocka_unit_test(who_evaluates_misses_no_poll),  cmocka_unit_test(yields_beside_computation_become_rare),
+        cmocka_unit_test(waits_for_replies_poll_first),
     };
 
     return cmocka_run_group_tests_name("core wait", tests, job_make, job_remove);
