@@ -12,6 +12,7 @@ struct wish {
     uint64_t bytes;
     uint32_t unit;
     int32_t  error; /* class of the error in the arguments */
+    uint8_t  base;  /* remainder of the address of the memory by 16 */
 };
 
 static struct tern_fompi_win
@@ -87,6 +88,7 @@ static int exchange(struct tern_fompi_win *win, const struct wish *mine, const c
     status = tern_allgather(win->sync_ctx, mine, sizeof *mine, all);
     for (int i = 0; i < win->size && status == TERN_OK; i++) {
         win->peers[i].unit = all[i].unit;
+        win->peers[i].base = all[i].base & 15u;
         if (all[i].error != MPI_SUCCESS && bad < 0)
             bad = i;
     }
@@ -162,7 +164,7 @@ static int make(struct tern_fompi_win *win, struct wish wish, MPI_Comm comm, con
 /* Create a window. */
 static int create(struct tern_fompi_win like, int unit, MPI_Comm comm, const char *call, foMPI_Win *out)
 {
-    struct wish            wish = { (uint64_t)like.bytes, (uint32_t)unit, MPI_SUCCESS };
+    struct wish            wish = { (uint64_t)like.bytes, (uint32_t)unit, MPI_SUCCESS, (uintptr_t)like.base % 16 };
     struct tern_fompi_win *win;
     int                    error;
 

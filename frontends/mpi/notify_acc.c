@@ -29,6 +29,7 @@ static int prepare(struct accumulate *a, const struct tern_notify_args *args, MP
                                     .opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = (uint32_t)args->tag,
                                                       .call = args->call, .event = &a->event),
                                     .mutexes = a->w->mutexes,
+                                    .base = a->w->peers[a->access.rank].base,
                                     .move = tern_mpi_move };
     if (!tern_mpi_predefined(op))
         return tern_notify_raise(

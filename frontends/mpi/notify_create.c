@@ -125,12 +125,15 @@ static tern_status end_others(MPI_Group group)
     return status;
 }
 
-/* Collect the displacement units of all processes. */
+/* Collect the displacement units and the alignment of all processes. */
 static int find_units(struct tern_notify_window *w, const struct wish *wish)
 {
     struct tern_notify_peer mine = { .unit = (uint64_t)wish->unit };
 
     w->peers = calloc((size_t)w->size, sizeof *w->peers);
+    if (!wish->allocate) /* other memory is aligned */
+        mine.base = (uintptr_t)wish->base % 16;
+
     if (w->peers == NULL)
         return tern_mpi_code(MPI_ERR_NO_MEM, wish->call, "there is no memory for a window of %d processes", w->size);
     return MPI_Allgather(&mine, sizeof mine, MPI_BYTE, w->peers, sizeof mine, MPI_BYTE, wish->comm);

@@ -26,6 +26,7 @@ struct tern_notify_request;
 struct tern_notify_peer {
     uint64_t unit; /* displacement unit */
     bool     near; /* loads and stores reach its memory: a put is complete when the call of Tern returns */
+    uint8_t  base; /* remainder of the address of its memory by 16 */
 };
 
 /* A window. */

@@ -120,8 +120,8 @@ static void test_accumulates(void)
     EXPECT(MPIX_Compare_and_swap_notify(buffer, buffer, buffer + 64, MPI_C_DOUBLE_COMPLEX, 0, 0, win, 1), MPI_ERR_TYPE,
            "not an integer");
     EXPECT(MPIX_Compare_and_swap_notify(buffer, NULL, buffer + 64, MPI_INT, 0, 0, win, 1), MPI_ERR_BUFFER, "NULL");
-    EXPECT(MPIX_Accumulate_notify(buffer, 1, MPI_INT, 0, 1, 1, MPI_INT, MPI_SUM, win, 1), MPI_ERR_ARG,
-           "MPIX_Accumulate_notify");
+    EXPECT(MPIX_Compare_and_swap_notify(buffer, buffer, buffer + 64, MPI_INT, 0, 1, win, 1), MPI_ERR_ARG,
+           "MPIX_Compare_and_swap_notify");
     MPI(MPI_Type_free(&pair));
 }
 
