@@ -4,6 +4,8 @@
  * accesses of MPI also complete notified accesses. MPI_Init starts notified access, so that the first window may have
  * any communicator.
  */
+#include <stddef.h>
+
 #include "mpi_notify.h"
 
 #define PMPI_EXPORT __attribute__((visibility("default")))
@@ -102,9 +104,10 @@ static int flush(MPI_Win win)
 
 PMPI_EXPORT int MPI_Win_free(MPI_Win *win)
 {
-    int is_notify;
+    int is_notify = 1; /* MPIX_Win_free reports a pointer that is NULL */
 
-    (void)MPIX_Win_is_notify(*win, &is_notify);
+    if (win != NULL)
+        (void)MPIX_Win_is_notify(*win, &is_notify);
     return is_notify ? MPIX_Win_free(win) : PMPI_Win_free(win);
 }
 

@@ -286,3 +286,27 @@ int main(int argc, char **argv)
     MPI(MPI_Finalize());
     return 0;
 }
+/* The first window is one of some processes, while the others make none: an error, and no call that waits for them. */
+static void test_first_window(void)
+{
+    MPI_Errhandler mine;
+    MPI_Comm       some;
+    MPI_Win        none;
+    char          *base;
+
+    notify_case = "first window";
+    if (notify_size == 1)
+        return;
+    MPI(MPI_Comm_create_errhandler(comm_handler, &mine));
+    MPI(MPI_Comm_split(MPI_COMM_WORLD, notify_rank == 0, 0, &some));
+    MPI(MPI_Comm_set_errhandler(some, mine));
+    if (notify_rank == 0) {
+        EXPECT(MPIX_Win_allocate_notify(8, 1, MPI_INFO_NULL, some, &base, &none), MPI_ERR_COMM, "MPIX_Notify_start");
+        EXPECT(MPIX_Win_create_notify(buffer, 8, 1, MPI_INFO_NULL, some, &none), MPI_ERR_COMM, "MPIX_Notify_start");
+    }
+    MPI(MPI_Comm_free(&some));
+    MPI(MPI_Errhandler_free(&mine));
+    notify_case = "";
+}
+
+    test_first_window();

@@ -21,7 +21,9 @@ extern "C" {
 #endif
 
 /* Start notified access. The call is collective over MPI_COMM_WORLD, and needed only if the first window that the
- * program makes does not contain all processes; otherwise the first window starts notified access. */
+ * program makes does not contain all processes; otherwise the first window starts notified access. A call that makes a
+ * window fails with the class MPI_ERR_COMM if notified access has not been started and the communicator does not
+ * contain all processes. */
 int MPIX_Notify_start(void);
 
 /* Make a window with memory that MPIX_Win_free releases. The arguments are those of MPI_Win_allocate: each process
