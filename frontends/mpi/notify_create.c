@@ -140,12 +140,15 @@ static int find_units(struct tern_notify_window *w, const struct wish *wish)
     return MPI_Allgather(&mine, sizeof mine, MPI_BYTE, w->peers, sizeof mine, MPI_BYTE, wish->comm);
 }
 
-/* Record which processes are near, and prepare for puts to the others. */
+/* Record which processes are near, and prepare for accesses to the others. */
 static tern_status look_around(struct tern_notify_window *w)
 {
     bool all = true;
+    int  rank;
 
     for (int i = 0; i < w->size; i++) {
+        w->peers[i].node = tern_team_translate(w->team.team, i, tern_team_world(), &rank) == TERN_OK &&
+                           tern_node_of(rank) == tern_node_of(tern_rank());
         w->peers[i].near = tern_region_size(w->region, i) > 0 && tern_direct(w->ctx, w->region, i, 0, 1) != NULL;
         all = all && w->peers[i].near;
     }

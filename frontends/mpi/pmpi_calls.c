@@ -10,18 +10,26 @@
 
 #define PMPI_EXPORT __attribute__((visibility("default")))
 
+/* Start notified access. The calls below complete requests of accesses that are outstanding. */
+static int start(void)
+{
+    int error = MPIX_Notify_start();
+
+    return error != MPI_SUCCESS ? error : MPIX_Notify_defer(1);
+}
+
 PMPI_EXPORT int MPI_Init(int *argc, char ***argv)
 {
     int error = PMPI_Init(argc, argv);
 
-    return error != MPI_SUCCESS ? error : MPIX_Notify_start();
+    return error != MPI_SUCCESS ? error : start();
 }
 
 PMPI_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     int error = PMPI_Init_thread(argc, argv, required, provided);
 
-    return error != MPI_SUCCESS ? error : MPIX_Notify_start();
+    return error != MPI_SUCCESS ? error : start();
 }
 
 PMPI_EXPORT int MPI_Start(MPI_Request *request)

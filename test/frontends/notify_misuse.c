@@ -80,6 +80,7 @@ static void test_accesses(void)
     EXPECT(MPIX_Get_notify(buffer, 2, MPI_INT, 0, 255, 2, MPI_INT, win, 1), MPI_ERR_RMA_RANGE, "MPIX_Get_notify");
     EXPECT(MPIX_Rput_notify(buffer, 2, MPI_INT, 99, 0, 2, MPI_INT, win, 1, &request), MPI_ERR_RANK, "MPIX_Rput_notify");
     EXPECT(MPIX_Rget_notify(buffer, 2, MPI_INT, 99, 0, 2, MPI_INT, win, 1, &request), MPI_ERR_RANK, "MPIX_Rget_notify");
+    EXPECT(MPIX_Rget_notify(buffer, 2, MPI_INT, 0, 0, 2, MPI_INT, win, 1, NULL), MPI_ERR_ARG, "MPIX_Rget_notify");
     EXPECT(MPIX_Win_flush(notify_size, win), MPI_ERR_RANK, "MPIX_Win_flush");
     EXPECT(MPIX_Win_flush_all(plain), MPI_ERR_WIN, "MPIX_Win_flush_all");
 }
@@ -166,6 +167,34 @@ static void test_pointers(void)
     EXPECT(MPIX_Testsome(1, &request, NULL, indices, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "MPIX_Testsome");
     EXPECT(MPIX_Waitsome(1, &request, &index, NULL, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "MPIX_Waitsome");
     EXPECT(MPIX_Win_is_notify(win, NULL), MPI_ERR_ARG, "MPIX_Win_is_notify");
+/* Without the PMPI library, MPI refuses to start and to cancel a notification request, and does not report that it is
+ * complete: not while it is active, and not when its notification has arrived. */
+static void test_plain_calls(void)
+{
+    MPI_Status status;
+    int class, flag;
+
+    notify_case = "calls of MPI without the PMPI library";
+    MPI(MPIX_Notify_init(win, notify_rank, 6, 1, &request));
+    MPI(MPI_Error_class(MPI_Start(&request), &class));
+    CHECK(class == MPI_ERR_REQUEST);
+    MPI(MPI_Error_class(MPI_Startall(1, &request), &class));
+    CHECK(class == MPI_ERR_REQUEST);
+    MPI(MPIX_Start(&request));
+    MPI(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+    CHECK(!flag);
+    MPI(MPI_Error_class(MPI_Cancel(&request), &class));
+    CHECK(class == MPI_ERR_REQUEST);
+    MPI(put(0, MPI_INT, notify_rank, 0, win, 6));
+    MPI(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+    CHECK(!flag);
+    MPI(MPIX_Wait(&request, &status));
+    CHECK(status.MPI_TAG == 6);
+    MPI(MPIX_Request_free(&request));
+    CHECK(request == MPI_REQUEST_NULL);
+    handled = 0; /* the number of calls of the handlers is a matter of MPI */
+}
+
     EXPECT(MPIX_Win_free(NULL), MPI_ERR_ARG, "MPIX_Win_free");
     MPI(MPIX_Request_free(&request));
 }
@@ -310,3 +339,4 @@ static void test_first_window(void)
 }
 
     test_first_window();
+    test_plain_calls();

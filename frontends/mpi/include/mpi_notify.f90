@@ -10,7 +10,7 @@ module mpi_notify
     implicit none
     private
 
-    public :: MPIX_Notify_start, MPIX_Win_allocate_notify, MPIX_Win_create_notify, MPIX_Win_free
+    public :: MPIX_Notify_start, MPIX_Notify_defer, MPIX_Win_allocate_notify, MPIX_Win_create_notify, MPIX_Win_free
     public :: MPIX_Put_notify, MPIX_Get_notify, MPIX_Rput_notify, MPIX_Rget_notify, MPIX_Accumulate_notify
     public :: MPIX_Fetch_and_op_notify, MPIX_Compare_and_swap_notify
     public :: MPIX_Win_flush, MPIX_Win_flush_local, MPIX_Win_flush_all, MPIX_Win_flush_local_all
@@ -23,6 +23,10 @@ module mpi_notify
     interface
         integer(c_int) function c_start() bind(c, name="MPIX_Notify_start")
             import :: c_int
+        end function
+        integer(c_int) function c_defer(flag) bind(c, name="MPIX_Notify_defer")
+            import :: c_int
+            integer(c_int), value :: flag
         end function
         integer(c_int) function c_allocate(size, unit, info, comm, base, win) bind(c, name="MPIX_Win_allocate_notify_f")
             import :: c_int, c_ptr, MPI_ADDRESS_KIND
@@ -166,6 +170,12 @@ contains
     subroutine MPIX_Notify_start(ierror)
         integer, optional, intent(out) :: ierror
         call give(c_start(), ierror)
+    end subroutine
+
+    subroutine MPIX_Notify_defer(flag, ierror)
+        logical, intent(in) :: flag
+        integer, optional, intent(out) :: ierror
+        call give(c_defer(merge(1_c_int, 0_c_int, flag)), ierror)
     end subroutine
 
     subroutine MPIX_Win_allocate_notify(size, disp_unit, info, comm, baseptr, win, ierror)

@@ -26,6 +26,14 @@ extern "C" {
  * contain all processes. */
 int MPIX_Notify_start(void);
 
+/* Choose whether the requests that MPIX_Rput_notify and MPIX_Rget_notify return later may be outstanding. The call
+ * concerns this process only. With a flag of 0, the setting at the start, an access is complete before its call
+ * returns, so that the program may pass the request to all calls of MPI. With another flag, accesses to other nodes
+ * overlap with what the program does next, and only the calls of this header complete the requests: MPI_Wait would wait
+ * forever, and MPI_Test would never report completion. A program that is linked with the library tern-notify-pmpi
+ * completes these requests by the names of MPI, too, and MPI_Init makes the call with the flag 1. */
+int MPIX_Notify_defer(int flag);
+
 /* Make a window with memory that MPIX_Win_free releases. The arguments are those of MPI_Win_allocate: each process
  * chooses size and disp_unit, and gets the address of its memory in *(void **)baseptr. Collective over comm. */
 int MPIX_Win_allocate_notify(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void *baseptr, MPI_Win *win);
@@ -50,13 +58,14 @@ int MPIX_Put_notify(const void *origin_addr, int origin_count, MPI_Datatype orig
                     MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int tag);
 
 /* Get data, and notify the target when the data has been read and may be overwritten. The other arguments are those of
- * MPI_Get. The data is in the origin buffer when MPIX_Win_flush or MPIX_Win_flush_local returns. */
+ * MPI_Get. The data is in the origin buffer when MPIX_Win_flush or MPIX_Win_flush_local returns; a get from another
+ * node may be outstanding until then. */
 int MPIX_Get_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
                     MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int tag);
 
 /* Put or get data, notify the target, and return a request that completes when the origin buffer may be modified (put)
- * or contains the data (get). The request is an ordinary request of MPI, which MPI_Wait and MPIX_Wait complete and
- * free. */
+ * or contains the data (get). MPIX_Wait and its relatives complete and free the request. MPI_Wait does so, too, unless
+ * MPIX_Notify_defer allows the request to be outstanding. */
 int MPIX_Rput_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
                      MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int tag,
                      MPI_Request *request);
@@ -96,9 +105,10 @@ int MPIX_Notify_init(MPI_Win win, int source, int tag, int expected_count, MPI_R
 int MPIX_Iprobe_notify(int source, int tag, MPI_Win win, int *flag, MPI_Status *status);
 int MPIX_Probe_notify(int source, int tag, MPI_Win win, MPI_Status *status);
 
-/* Start requests, and wait for them. These are the calls of MPI without the X, which accept notification requests and
- * all requests of MPI, also mixed. A program that is linked with the library tern-notify-pmpi calls them by their names
- * in MPI. */
+/* Start requests, and wait for them. These are the calls of MPI without the X, which accept notification requests,
+ * requests of accesses and all requests of MPI, also mixed. A program that is linked with the library tern-notify-pmpi
+ * calls them by their names in MPI. Without this library, the calls of MPI do not know notification requests: MPI_Start
+ * fails with the class MPI_ERR_REQUEST, MPI_Wait waits forever, and MPI_Test never reports completion. */
 int MPIX_Start(MPI_Request *request);
 int MPIX_Startall(int count, MPI_Request array_of_requests[]);
 int MPIX_Wait(MPI_Request *request, MPI_Status *status);
