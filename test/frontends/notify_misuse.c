@@ -93,6 +93,13 @@ static void combine(void *in, void *inout, int *count, MPI_Datatype *type)
     (void)type;
 }
 
+/* The counts are those of the origin, of the result and of the target. The elements of the result have this type. */
+static int get_accumulate(int here, int result, int there, MPI_Datatype type, void *place)
+{
+    return MPIX_Get_accumulate_notify(buffer, here, MPI_INT, place, result, type, 0, 0, there, MPI_INT, MPI_SUM, win,
+                                      1);
+}
+
 static void test_accumulates(void)
 {
     MPI_Op       own;
@@ -123,6 +130,15 @@ static void test_accumulates(void)
     EXPECT(MPIX_Compare_and_swap_notify(buffer, NULL, buffer + 64, MPI_INT, 0, 0, win, 1), MPI_ERR_BUFFER, "NULL");
     EXPECT(MPIX_Compare_and_swap_notify(buffer, buffer, buffer + 64, MPI_INT, 0, 1, win, 1), MPI_ERR_ARG,
            "MPIX_Compare_and_swap_notify");
+    EXPECT(get_accumulate(3, 2, 3, MPI_INT, buffer + 64), MPI_ERR_TRUNCATE, "the result has 8 bytes");
+    EXPECT(get_accumulate(3, 3, 2, MPI_INT, buffer + 64), MPI_ERR_TRUNCATE, "the origin has 12 bytes");
+    EXPECT(get_accumulate(2, -1, 2, MPI_INT, buffer + 64), MPI_ERR_COUNT, "elements at the result is -1");
+    EXPECT(get_accumulate(2, 2, 2, MPI_FLOAT, buffer + 64), MPI_ERR_TYPE, "of the result and of the target differ");
+    EXPECT(get_accumulate(2, 2, 2, MPI_INT, NULL), MPI_ERR_BUFFER, "the result buffer is NULL");
+    EXPECT(MPIX_Raccumulate_notify(buffer, 1, MPI_INT, 99, 0, 1, MPI_INT, MPI_SUM, win, 1, &request), MPI_ERR_RANK,
+           "MPIX_Raccumulate_notify");
+    EXPECT(MPIX_Raccumulate_notify(buffer, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win, 1, NULL), MPI_ERR_ARG,
+           "MPIX_Raccumulate_notify");
     MPI(MPI_Type_free(&pair));
 }
 
@@ -151,22 +167,6 @@ static void test_requests(void)
     CHECK(alive == MPI_REQUEST_NULL);
 }
 
-/* Pointers through which calls return values are NULL. A probe without a flag does not wait. */
-static void test_pointers(void)
-{
-    int index, flag, indices[1];
-
-    MPI(MPIX_Notify_init(win, MPI_ANY_SOURCE, 1, 1, &request));
-    EXPECT(MPIX_Iprobe_notify(0, 1, win, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Iprobe_notify");
-    EXPECT(MPIX_Test(&request, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Test");
-    EXPECT(MPIX_Request_get_status(request, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Request_get_status");
-    EXPECT(MPIX_Testany(1, &request, NULL, &flag, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Testany");
-    EXPECT(MPIX_Testany(1, &request, &index, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Testany");
-    EXPECT(MPIX_Waitany(1, &request, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Waitany");
-    EXPECT(MPIX_Testall(1, &request, NULL, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "MPIX_Testall");
-    EXPECT(MPIX_Testsome(1, &request, NULL, indices, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "MPIX_Testsome");
-    EXPECT(MPIX_Waitsome(1, &request, &index, NULL, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "MPIX_Waitsome");
-    EXPECT(MPIX_Win_is_notify(win, NULL), MPI_ERR_ARG, "MPIX_Win_is_notify");
 /* Without the PMPI library, MPI refuses to start and to cancel a notification request, and does not report that it is
  * complete: not while it is active, and not when its notification has arrived. */
 static void test_plain_calls(void)
@@ -195,6 +195,22 @@ static void test_plain_calls(void)
     handled = 0; /* the number of calls of the handlers is a matter of MPI */
 }
 
+/* Pointers through which calls return values are NULL. A probe without a flag does not wait. */
+static void test_pointers(void)
+{
+    int index, flag, indices[1];
+
+    MPI(MPIX_Notify_init(win, MPI_ANY_SOURCE, 1, 1, &request));
+    EXPECT(MPIX_Iprobe_notify(0, 1, win, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Iprobe_notify");
+    EXPECT(MPIX_Test(&request, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Test");
+    EXPECT(MPIX_Request_get_status(request, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Request_get_status");
+    EXPECT(MPIX_Testany(1, &request, NULL, &flag, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Testany");
+    EXPECT(MPIX_Testany(1, &request, &index, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Testany");
+    EXPECT(MPIX_Waitany(1, &request, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Waitany");
+    EXPECT(MPIX_Testall(1, &request, NULL, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "MPIX_Testall");
+    EXPECT(MPIX_Testsome(1, &request, NULL, indices, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "MPIX_Testsome");
+    EXPECT(MPIX_Waitsome(1, &request, &index, NULL, MPI_STATUSES_IGNORE), MPI_ERR_ARG, "MPIX_Waitsome");
+    EXPECT(MPIX_Win_is_notify(win, NULL), MPI_ERR_ARG, "MPIX_Win_is_notify");
     EXPECT(MPIX_Win_free(NULL), MPI_ERR_ARG, "MPIX_Win_free");
     MPI(MPIX_Request_free(&request));
 }
@@ -278,43 +294,6 @@ static void test_windows(void)
            "MPIX_Win_allocate_notify");
 }
 
-int main(int argc, char **argv)
-{
-    MPI_Errhandler mine, world;
-    char          *base;
-
-    notify_begin(&argc, &argv);
-    MPI(MPIX_Win_allocate_notify(sizeof buffer, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
-    if (argc > 1)
-        (void)put(1, MPI_INT, 99, 0, win, 1);
-    MPI(MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &plain));
-    MPI(MPI_Win_create_errhandler(handler, &mine));
-    MPI(MPIX_Win_allocate_notify(64, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &wide));
-    MPI(MPI_Win_set_errhandler(win, mine));
-    MPI(MPI_Win_set_errhandler(wide, mine));
-    MPI(MPI_Win_set_errhandler(plain, mine));
-    MPI(MPI_Comm_create_errhandler(comm_handler, &world));
-    MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, world));
-    memset(memory, 5, sizeof buffer);
-    test_accesses();
-    test_accumulates();
-    test_requests();
-    test_pointers();
-    test_several();
-    test_null();
-    test_windows();
-    notify_case = "end";
-    MPI(MPI_Barrier(MPI_COMM_WORLD));
-    for (size_t i = 0; i < sizeof buffer; i++)
-        CHECK(memory[i] == 5);
-    MPI(MPI_Win_free(&plain));
-    MPI(MPIX_Win_free(&wide));
-    MPI(MPIX_Win_free(&win));
-    MPI(MPI_Errhandler_free(&mine));
-    MPI(MPI_Errhandler_free(&world));
-    MPI(MPI_Finalize());
-    return 0;
-}
 /* The first window is one of some processes, while the others make none: an error, and no call that waits for them. */
 static void test_first_window(void)
 {
@@ -338,5 +317,42 @@ static void test_first_window(void)
     notify_case = "";
 }
 
+int main(int argc, char **argv)
+{
+    MPI_Errhandler mine, world;
+    char          *base;
+
+    notify_begin(&argc, &argv);
     test_first_window();
+    MPI(MPIX_Win_allocate_notify(sizeof buffer, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    if (argc > 1)
+        (void)put(1, MPI_INT, 99, 0, win, 1);
+    MPI(MPI_Win_allocate(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &plain));
+    MPI(MPI_Win_create_errhandler(handler, &mine));
+    MPI(MPIX_Win_allocate_notify(64, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &wide));
+    MPI(MPI_Win_set_errhandler(win, mine));
+    MPI(MPI_Win_set_errhandler(wide, mine));
+    MPI(MPI_Win_set_errhandler(plain, mine));
+    MPI(MPI_Comm_create_errhandler(comm_handler, &world));
+    MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, world));
+    memset(memory, 5, sizeof buffer);
+    test_accesses();
+    test_accumulates();
+    test_requests();
     test_plain_calls();
+    test_pointers();
+    test_several();
+    test_null();
+    test_windows();
+    notify_case = "end";
+    MPI(MPI_Barrier(MPI_COMM_WORLD));
+    for (size_t i = 0; i < sizeof buffer; i++)
+        CHECK(memory[i] == 5);
+    MPI(MPI_Win_free(&plain));
+    MPI(MPIX_Win_free(&wide));
+    MPI(MPIX_Win_free(&win));
+    MPI(MPI_Errhandler_free(&mine));
+    MPI(MPI_Errhandler_free(&world));
+    MPI(MPI_Finalize());
+    return 0;
+}

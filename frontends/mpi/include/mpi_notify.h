@@ -73,11 +73,21 @@ int MPIX_Rget_notify(void *origin_addr, int origin_count, MPI_Datatype origin_da
                      MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int tag,
                      MPI_Request *request);
 
-/* Accumulate, and notify the target. The other arguments are those of MPI_Accumulate, MPI_Fetch_and_op and
- * MPI_Compare_and_swap. op is one of the predefined operations of MPI, including MPI_REPLACE and MPI_NO_OP. */
+/* Accumulate, and notify the target. The other arguments are those of MPI_Accumulate, MPI_Raccumulate,
+ * MPI_Get_accumulate, MPI_Fetch_and_op and MPI_Compare_and_swap. op is one of the predefined operations of MPI,
+ * including MPI_REPLACE and MPI_NO_OP. The result of MPIX_Get_accumulate_notify has as many bytes as the target. The
+ * accumulate is complete when the call returns, so the request of MPIX_Raccumulate_notify is complete, and may be
+ * passed to all calls of MPI. */
 int MPIX_Accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
                            MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,
                            int tag);
+int MPIX_Raccumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                            MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op,
+                            MPI_Win win, int tag, MPI_Request *request);
+int MPIX_Get_accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                               void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank,
+                               MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op,
+                               MPI_Win win, int tag);
 int MPIX_Fetch_and_op_notify(const void *origin_addr, void *result_addr, MPI_Datatype datatype, int target_rank,
                              MPI_Aint target_disp, MPI_Op op, MPI_Win win, int tag);
 int MPIX_Compare_and_swap_notify(const void *origin_addr, const void *compare_addr, void *result_addr,
