@@ -28,6 +28,7 @@ for launcher in $LAUNCHERS; do
         two_nodes "$program" "$launcher" "$PROG/$program-$launcher" far
         check_clean "$launcher, $program" quiet
     done
+    two_nodes "threads" "$launcher" "$PROG/notify_unusual_defer-$launcher" threads
     two_nodes "separate notifications" "$launcher" env TERN_LINKS=ofi TERN_OFI_DATA=0 \
         "$PROG/notify_unusual_defer-$launcher" far
     runs "one rank" "$launcher" 1 "$PROG/notify_unusual_defer-$launcher"

@@ -3,7 +3,8 @@
  * request of MPI.
  *
  * The argument "far" says that rank 1 is on another node than rank 0: then rank 0 stops rank 1, starts accesses, and
- * lets rank 1 continue. A call that waited for rank 1 would hang.
+ * lets rank 1 continue. A call that waited for rank 1 would hang. With the argument "threads", several threads use the
+ * window.
  *
  * notify_pmpi_defer.c is the same program, linked with tern-notify-pmpi, and completes requests by their names in MPI.
  */
@@ -11,6 +12,7 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <unistd.h>
 
 #include "notify_test.h"
@@ -190,6 +192,48 @@ static void test_many(void)
     MPI(MPI_Barrier(MPI_COMM_WORLD));
 }
 
+/* ---- threads ---- */
+
+enum { THREADS = 3, TURNS = 100 };
+
+/* A thread: requests of its own, some of them outstanding together, and gets that a flush completes. */
+static void *run(void *arg)
+{
+    long        first = (long)(intptr_t)arg * TURNS, got[3];
+    MPI_Request requests[2];
+
+    for (int i = 0; i < TURNS; i++) {
+        MPI_Aint at = WORDS + first + i;
+
+        memset(got, 0, sizeof got);
+        MPI(MPIX_Rget_notify(&got[0], 1, MPI_LONG, right, at, 1, MPI_LONG, win, TAG_GET, &requests[0]));
+        MPI(MPIX_Rget_notify(&got[1], 1, MPI_LONG, right, at, 1, MPI_LONG, win, TAG_GET, &requests[1]));
+        MPI(MPIX_Get_notify(&got[2], 1, MPI_LONG, right, at, 1, MPI_LONG, win, TAG_GET));
+        if (i % 2 == 0)
+            MPI(FORM(Waitall)(2, requests, MPI_STATUSES_IGNORE));
+        MPI(FORM(Win_flush_local)(right, win));
+        CHECK(got[2] == value_of(right, HOWS, (int)first + i));
+        for (int j = 0; j < 2; j++) {
+            MPI(FORM(Wait)(&requests[j], MPI_STATUS_IGNORE));
+            CHECK(requests[j] == MPI_REQUEST_NULL && got[j] == got[2]);
+        }
+    }
+    return NULL;
+}
+
+static void test_threads(void)
+{
+    pthread_t all[THREADS];
+
+    notify_case = "threads";
+    for (intptr_t i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&all[i], NULL, run, (void *)i) == 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_join(all[i], NULL) == 0);
+    await(left, TAG_GET, 3 * THREADS * TURNS);
+    MPI(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 /* ---- accesses to a process that is stopped ---- */
 
 /* Return whether all threads of a process are stopped. */
@@ -333,7 +377,14 @@ static void test_ordinary(void)
 
 int main(int argc, char **argv)
 {
-    notify_begin(&argc, &argv);
+    int level = MPI_THREAD_SINGLE;
+
+    if (argc > 1 && strcmp(argv[1], "threads") == 0)
+        MPI(MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level));
+    else
+        MPI(MPI_Init(&argc, &argv));
+    MPI(MPI_Comm_rank(MPI_COMM_WORLD, &notify_rank));
+    MPI(MPI_Comm_size(MPI_COMM_WORLD, &notify_size));
     left = (notify_rank + notify_size - 1) % notify_size;
     right = (notify_rank + 1) % notify_size;
     MPI(MPIX_Win_allocate_notify(2 * WORDS * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
@@ -347,6 +398,8 @@ int main(int argc, char **argv)
         test_call(how);
     test_many();
     test_free();
+    if (level == MPI_THREAD_MULTIPLE)
+        test_threads();
     if (argc > 1 && strcmp(argv[1], "far") == 0)
         test_stopped();
     notify_case = "end";

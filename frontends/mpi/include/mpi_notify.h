@@ -106,7 +106,8 @@ int MPIX_Win_flush_local_all(MPI_Win win);
 /* Make a request for expected_count notifications of accesses to this process on a window. source is a rank or
  * MPI_ANY_SOURCE, and tag a tag or MPI_ANY_TAG. The request is persistent: MPIX_Start starts it, any number of times,
  * the calls below wait for it, and MPIX_Request_free frees it. Starting a request that has not completed keeps the
- * notifications that have matched. The status of a completed request has the source and the tag of the last
+ * notifications that have matched. A wait for a request that is not started returns at once with an empty status, as
+ * for all persistent requests of MPI. The status of a completed request has the source and the tag of the last
  * notification; its count, in elements of MPI_BYTE, is the number of notifications. */
 int MPIX_Notify_init(MPI_Win win, int source, int tag, int expected_count, MPI_Request *request);
 
