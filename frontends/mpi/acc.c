@@ -149,6 +149,28 @@ static tern_status check(const struct tern_mpi_access *access, struct tern_mpi_a
     return TERN_OK;
 }
 
+/* Return whether all elements at the target are aligned to their size, complex numbers to that of their parts. Tern's
+ * accumulates and atomic operations need this. The elements are not pairs or others that only MPI combines. */
+static bool aligned(const struct tern_mpi_access *access, const struct tern_mpi_acc *acc)
+{
+    const struct tern_mpi_type   *type = access->there.type;
+    const struct tern_mpi_layout *layout = &type->layout;
+    uint64_t                      first = acc->base + access->offset, places = 0;
+    uint64_t low = (type->basic.class == TERN_MPI_COMPLEX ? type->basic.size / 2 : type->basic.size) - 1;
+
+    if (type->dense)
+        return ((first + (uint64_t)type->at) & low) == 0;
+    if (access->there.count > 1)
+        places |= (uint64_t)type->extent;
+    if (layout->pieces == NULL)
+        places |= first + (uint64_t)layout->at;
+    for (unsigned i = 0; layout->pieces == NULL && i < layout->dims; i++)
+        places |= (uint64_t)layout->dim[i].stride;
+    for (size_t i = 0; layout->pieces != NULL && i < layout->count; i++)
+        places |= first + (uint64_t)layout->pieces[i].at;
+    return (places & low) == 0;
+}
+
 tern_status tern_mpi_accumulate(struct tern_mpi_access *access, struct tern_mpi_acc *acc)
 {
     struct tern_mpi_basic basic = access->there.type->basic;
@@ -159,7 +181,7 @@ tern_status tern_mpi_accumulate(struct tern_mpi_access *access, struct tern_mpi_
 
     if (status != TERN_OK)
         return status;
-    if (basic.class >= TERN_MPI_PAIR)
+    if (basic.class >= TERN_MPI_PAIR || !aligned(access, acc))
         return tern_mpi_combine(access, acc);
     if (acc->op == MPI_NO_OP)
         return fetches ? fetch(access, acc) : TERN_OK;

@@ -8,7 +8,7 @@ struct accumulate {
     foMPI_Op             op;
     void                *result;      /* receives the previous values */
     struct tern_mpi_side result_side; /* its type is NULL if the previous values are not wanted */
-    tern_event          *event; /* receives the completion; NULL: the next flush completes the accumulate */
+    tern_event          *event;       /* receives the completion; NULL: the next flush completes the accumulate */
 };
 
 /* Return MPI's operation. MPI_OP_NULL: there is no such operation. */
@@ -25,8 +25,8 @@ static MPI_Op mpi_op(foMPI_Op op)
     return op >= 0 && (size_t)op < sizeof ops / sizeof *ops ? ops[op] : MPI_OP_NULL;
 }
 
-/* Fill in the parts of an accumulate that depend on the window. */
-static struct tern_mpi_acc acc_of(const struct tern_fompi_win *win, const struct accumulate *acc)
+/* Fill in the parts of an accumulate that depend on the window and on the target. */
+static struct tern_mpi_acc acc_of(const struct tern_fompi_win *win, int rank, const struct accumulate *acc)
 {
     return (struct tern_mpi_acc){ .op = mpi_op(acc->op),
                                   .result = acc->result,
@@ -34,6 +34,7 @@ static struct tern_mpi_acc acc_of(const struct tern_fompi_win *win, const struct
                                   .opts = TERN_OPTS(.call = acc->call, .event = acc->event),
                                   .mutexes = win->mutexes,
                                   .mutex = TERN_FOMPI_COMBINE,
+                                  .base = win->peers[rank].base,
                                   .move = tern_fompi_mover(win) };
 }
 
@@ -78,7 +79,7 @@ static int go(struct tern_fompi_args *args, const struct accumulate *acc)
                                 "the basic elements of the origin and of the target differ");
     win = tern_fompi_win(args->win);
     win->combines = true;
-    what = acc_of(win, acc);
+    what = acc_of(win, access.rank, acc);
     status = tern_mpi_accumulate(&access, &what);
     return result_of(&what, acc->op, status);
 }
@@ -184,7 +185,7 @@ FOMPI_EXPORT int foMPI_Compare_and_swap(const void *origin_addr, const void *com
 
     if (error != MPI_SUCCESS)
         return error == TERN_FOMPI_NOTHING ? MPI_SUCCESS : error;
-    what = acc_of(tern_fompi_win(win), &acc);
+    what = acc_of(tern_fompi_win(win), access.rank, &acc);
     tern_fompi_win(win)->combines = true;
     status = tern_mpi_compare_and_swap(&access, &what, compare_addr);
     return result_of(&what, foMPI_REPLACE, status);

@@ -131,10 +131,9 @@ static inline __attribute__((always_inline)) int access_now(const struct tern_fo
     return tern_fompi_result(status, args->call, "the access");
 }
 
-/* Make an access with a request. */
-static int access_later(const struct tern_fompi_args *args, enum tern_mpi_kind kind, foMPI_Request *out)
+/* Make an access with a request, and with the other options in opts. */
+static int access_later(const struct tern_fompi_args *args, enum tern_mpi_kind kind, tern_opts opts, foMPI_Request *out)
 {
-    tern_opts                  opts = TERN_OPTS(.call = args->call);
     struct tern_mpi_access     access = { .kind = kind };
     struct tern_fompi_request *request;
     tern_status                status = TERN_OK;
@@ -155,7 +154,7 @@ static int access_later(const struct tern_fompi_args *args, enum tern_mpi_kind k
         } else {
             opts.local = &request->event;
         }
-        if (tern_mpi_side_bytes(access.here) != 0)
+        if (tern_mpi_side_bytes(access.here) != 0 || (opts.flags & TERN_NOTIFY))
             status = tern_fompi_mover(request->win)(&access, &opts);
     }
     if (status != TERN_OK) {
@@ -227,14 +226,35 @@ static inline __attribute__((always_inline)) int access_notify(const struct tern
         args->call, "the notified access");
 }
 
-/* Make a notified access with a request. The request is complete when the function returns. */
+/* Return whether a notified access with a request may be outstanding. In a dynamic window, an access that is split
+ * sends its notification last. */
+static bool is_far(const struct tern_fompi_args *args)
+{
+    const struct tern_fompi_win *win = tern_fompi_win(args->win);
+
+    return win != NULL && win->flavor != foMPI_WIN_FLAVOR_DYNAMIC && (unsigned)args->rank < (unsigned)win->size &&
+           win->peers[args->rank].far;
+}
+
+/* Make a notified access with a request. An access to another node is a triggered operation: this process may wait in
+ * MPI next, and a thread of Tern then makes progress on the access and on its notification. Other accesses are complete
+ * when the function returns. */
 static int access_notify_later(const struct tern_fompi_args *args, enum tern_mpi_kind kind, int tag, foMPI_Request *out)
 {
     struct tern_fompi_request *request;
     int                        error;
 
     if (!notifies(tag))
-        return access_later(args, kind, out);
+        return access_later(args, kind, TERN_OPTS(.call = args->call), out);
+    if (is_far(args)) {
+        error = check_tag(tag, args->call);
+        if (error != MPI_SUCCESS)
+            return error;
+        return access_later(args, kind,
+                            TERN_OPTS(.call = args->call, .flags = TERN_NOTIFY, .tag = (uint32_t)tag,
+                                      .when = tern_fompi_win(args->win)->counter),
+                            out);
+    }
     if (out == NULL)
         return tern_fompi_error(MPI_ERR_ARG, args->call, "the pointer to the request is NULL");
     error = access_notify(args, kind, tag);
@@ -272,7 +292,7 @@ FOMPI_EXPORT int foMPI_Rput(const void *origin_addr, int origin_count, MPI_Datat
 {
     struct tern_fompi_args args = TERN_FOMPI_ARGS(false);
 
-    return access_later(&args, TERN_MPI_PUT, request);
+    return access_later(&args, TERN_MPI_PUT, TERN_OPTS(.call = args.call), request);
 }
 
 FOMPI_EXPORT int foMPI_Rget(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
@@ -281,7 +301,7 @@ FOMPI_EXPORT int foMPI_Rget(void *origin_addr, int origin_count, MPI_Datatype or
 {
     struct tern_fompi_args args = TERN_FOMPI_ARGS(false);
 
-    return access_later(&args, TERN_MPI_GET, request);
+    return access_later(&args, TERN_MPI_GET, TERN_OPTS(.call = args.call), request);
 }
 
 FOMPI_EXPORT int foMPI_Put_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,

@@ -51,8 +51,10 @@ struct tern_fompi_peer {
     uint32_t unit;    /* displacement unit */
     uint8_t  open;    /* reasons why accesses are allowed */
     uint8_t  started; /* the process is in the group of foMPI_Win_start */
-    uint8_t  exclusive;
-    uint8_t  near; /* loads and stores reach the memory of the process */
+    uint8_t  exclusive : 1;
+    uint8_t  base      : 4; /* remainder of the address of its memory by 16 */
+    uint8_t  far       : 1; /* it is on another node */
+    uint8_t  near;          /* loads and stores reach the memory of the process */
 };
 
 struct tern_fompi_request;
@@ -72,6 +74,7 @@ struct tern_fompi_win {
     struct tern_fompi_peer      *peers; /* [size] */
     tern_region                 *control;
     tern_mutexes                *mutexes;
+    tern_counter                *counter; /* starts notified accesses to other nodes; NULL: there are none */
     struct tern_mpi_team         team;
     MPI_Group                    group;
     void                        *base;

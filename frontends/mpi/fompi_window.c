@@ -12,6 +12,7 @@ struct wish {
     uint64_t bytes;
     uint32_t unit;
     int32_t  error; /* class of the error in the arguments */
+    uint8_t  base;  /* remainder of the address of the memory by 16 */
 };
 
 static struct tern_fompi_win
@@ -87,6 +88,7 @@ static int exchange(struct tern_fompi_win *win, const struct wish *mine, const c
     status = tern_allgather(win->sync_ctx, mine, sizeof *mine, all);
     for (int i = 0; i < win->size && status == TERN_OK; i++) {
         win->peers[i].unit = all[i].unit;
+        win->peers[i].base = all[i].base & 15u;
         if (all[i].error != MPI_SUCCESS && bad < 0)
             bad = i;
     }
@@ -121,12 +123,20 @@ static tern_status make_regions(struct tern_fompi_win *win)
     return status;
 }
 
-/* Record which processes are near. */
-static void look_around(struct tern_fompi_win *win)
+/* Record which processes are near and which are far, and prepare for notified accesses to the latter. */
+static tern_status look_around(struct tern_fompi_win *win)
 {
-    for (int i = 0; i < win->size; i++)
+    bool any = false;
+    int  rank;
+
+    for (int i = 0; i < win->size; i++) {
         win->peers[i].near =
             tern_region_size(win->region, i) > 0 && tern_direct(win->ctx, win->region, i, 0, 1) != NULL;
+        win->peers[i].far = tern_team_translate(win->team.team, i, tern_team_world(), &rank) == TERN_OK &&
+                            tern_node_of(rank) != tern_node_of(tern_rank());
+        any = any || win->peers[i].far;
+    }
+    return any ? tern_counter_create(win->ctx, &win->counter) : TERN_OK; /* tern_ctx_free frees it */
 }
 
 /* Make a window of the flavor, base and size in *win. */
@@ -145,7 +155,7 @@ static int make(struct tern_fompi_win *win, struct wish wish, MPI_Comm comm, con
         error = tern_fompi_error_of(status, call, "creating a context");
     if (error == MPI_SUCCESS)
         error = exchange(win, &wish, call);
-    if (error == MPI_SUCCESS && (status = make_regions(win)) != TERN_OK)
+    if (error == MPI_SUCCESS && ((status = make_regions(win)) != TERN_OK || (status = look_around(win)) != TERN_OK))
         error = tern_fompi_error_of(status, call, "creating the window");
     if (error == MPI_SUCCESS)
         error = MPI_Comm_group(comm, &win->group);
@@ -153,7 +163,6 @@ static int make(struct tern_fompi_win *win, struct wish wish, MPI_Comm comm, con
         (void)take_apart(win);
         return error;
     }
-    look_around(win);
     if (win->flavor == foMPI_WIN_FLAVOR_ALLOCATE)
         win->base = tern_region_ptr(win->region, win->rank);
     return MPI_SUCCESS;
@@ -162,7 +171,7 @@ static int make(struct tern_fompi_win *win, struct wish wish, MPI_Comm comm, con
 /* Create a window. */
 static int create(struct tern_fompi_win like, int unit, MPI_Comm comm, const char *call, foMPI_Win *out)
 {
-    struct wish            wish = { (uint64_t)like.bytes, (uint32_t)unit, MPI_SUCCESS };
+    struct wish            wish = { (uint64_t)like.bytes, (uint32_t)unit, MPI_SUCCESS, (uintptr_t)like.base % 16 };
     struct tern_fompi_win *win;
     int                    error;
 

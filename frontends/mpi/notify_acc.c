@@ -29,6 +29,7 @@ static int prepare(struct accumulate *a, const struct tern_notify_args *args, MP
                                     .opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = (uint32_t)args->tag,
                                                       .call = args->call, .event = &a->event),
                                     .mutexes = a->w->mutexes,
+                                    .base = a->w->peers[a->access.rank].base,
                                     .move = tern_mpi_move };
     if (!tern_mpi_predefined(op))
         return tern_notify_raise(
@@ -67,6 +68,19 @@ static int accumulate(struct accumulate *a)
     return finish(a, tern_mpi_accumulate(&a->access, &a->acc));
 }
 
+/* Check the arguments of an accumulate that returns no values, and make it. */
+static int accumulate_any(const struct tern_notify_args *args, MPI_Op op)
+{
+    struct accumulate a = { .access.kind = TERN_MPI_ACC };
+    int               error = prepare(&a, args, op);
+
+    if (error != MPI_SUCCESS || a.access.rank == MPI_PROC_NULL)
+        return error;
+    if (op == MPI_NO_OP || tern_mpi_side_bytes(a.access.there) == 0)
+        return notify_only(&a);
+    return accumulate(&a);
+}
+
 NOTIFY_EXPORT int MPIX_Accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
                                          int target_rank, MPI_Aint target_disp, int target_count,
                                          MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, int tag)
@@ -81,14 +95,72 @@ NOTIFY_EXPORT int MPIX_Accumulate_notify(const void *origin_addr, int origin_cou
                                      target_datatype,
                                      win,
                                      tag };
-    struct accumulate       a = { .access.kind = TERN_MPI_ACC };
+
+    return accumulate_any(&args, op);
+}
+
+NOTIFY_EXPORT int MPIX_Raccumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                                          int target_rank, MPI_Aint target_disp, int target_count,
+                                          MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, int tag,
+                                          MPI_Request *request)
+{
+    struct tern_notify_args args = { "MPIX_Raccumulate_notify",
+                                     (void *)(uintptr_t)origin_addr,
+                                     origin_count,
+                                     origin_datatype,
+                                     target_rank,
+                                     target_disp,
+                                     target_count,
+                                     target_datatype,
+                                     win,
+                                     tag };
+    int                     error;
+
+    if (request == NULL)
+        return tern_notify_no_place(tern_notify_window_of(win), args.call);
+    error = accumulate_any(&args, op);
+    return error != MPI_SUCCESS ? error : tern_notify_complete_request(request);
+}
+
+/* Describe the buffer that receives the previous values of the target of a. Returns MPI_SUCCESS, or a code for which
+ * the error handler has been called. */
+static int set_result(struct accumulate *a, void *result, int count, MPI_Datatype type)
+{
+    const char *call = a->acc.opts.call;
+    int         error = tern_notify_side(&a->acc.result_side, count, type, call, "result");
+
+    a->acc.result = result;
+    if (error == MPI_SUCCESS && tern_mpi_side_bytes(a->acc.result_side) != tern_mpi_side_bytes(a->access.there))
+        error = tern_mpi_code(MPI_ERR_TRUNCATE, call, "the result has %zu bytes, and the target %zu",
+                              tern_mpi_side_bytes(a->acc.result_side), tern_mpi_side_bytes(a->access.there));
+    return error != MPI_SUCCESS ? tern_notify_raise(a->w, error) : MPI_SUCCESS;
+}
+
+NOTIFY_EXPORT int MPIX_Get_accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                                             void *result_addr, int result_count, MPI_Datatype result_datatype,
+                                             int target_rank, MPI_Aint target_disp, int target_count,
+                                             MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, int tag)
+{
+    bool                    reads = op == MPI_NO_OP; /* the origin does not matter */
+    struct tern_notify_args args = { "MPIX_Get_accumulate_notify",
+                                     reads ? NULL : (void *)(uintptr_t)origin_addr,
+                                     reads ? target_count : origin_count,
+                                     reads ? target_datatype : origin_datatype,
+                                     target_rank,
+                                     target_disp,
+                                     target_count,
+                                     target_datatype,
+                                     win,
+                                     tag };
+    struct accumulate       a = { .access.kind = TERN_MPI_GET_ACC };
     int                     error = prepare(&a, &args, op);
 
     if (error != MPI_SUCCESS || a.access.rank == MPI_PROC_NULL)
         return error;
-    if (op == MPI_NO_OP || tern_mpi_side_bytes(a.access.there) == 0)
-        return notify_only(&a);
-    return accumulate(&a);
+    error = set_result(&a, result_addr, result_count, result_datatype);
+    if (error != MPI_SUCCESS)
+        return error;
+    return tern_mpi_side_bytes(a.access.there) == 0 ? notify_only(&a) : accumulate(&a);
 }
 
 /* Check that a datatype is a single basic element. */

@@ -4,11 +4,14 @@
  * datatype in their tables, and then calls Tern. All other cases, and all errors, are handled by the general path.
  *
  * Between nodes, an access may need this process once more: to move the rest of the data, or to send the notification.
- * But this process may then wait in MPI, where nothing makes progress for Tern. So puts to processes that are not near
- * are triggered operations, on which Tern's own thread makes progress while the program does not. All other accesses
- * wait until they are complete.
+ * But this process may then wait in MPI, where nothing makes progress for Tern. So accesses that may be outstanding are
+ * triggered operations, on which Tern's own thread makes progress while the program does not.
  */
 #include "notify_access.h"
+
+#include "notify_request.h"
+
+bool tern_notify_deferred;
 
 int tern_notify_finish(struct tern_notify_window *w, tern_status status, const char *call)
 {
@@ -17,8 +20,7 @@ int tern_notify_finish(struct tern_notify_window *w, tern_status status, const c
     return tern_notify_raise(w, tern_mpi_code_of(status, call, "the access"));
 }
 
-/* Find the datatype of one side. */
-static int find_side(struct tern_mpi_side *side, int count, MPI_Datatype type, const char *call, const char *which)
+int tern_notify_side(struct tern_mpi_side *side, int count, MPI_Datatype type, const char *call, const char *which)
 {
     int class;
 
@@ -70,9 +72,9 @@ int tern_notify_prepare(const struct tern_notify_args *a, struct tern_mpi_access
         return MPI_SUCCESS;
     error = check(a, w);
     if (error == MPI_SUCCESS)
-        error = find_side(&access->here, a->origin_count, a->origin_type, a->call, "origin");
+        error = tern_notify_side(&access->here, a->origin_count, a->origin_type, a->call, "origin");
     if (error == MPI_SUCCESS)
-        error = find_side(&access->there, a->target_count, a->target_type, a->call, "target");
+        error = tern_notify_side(&access->there, a->target_count, a->target_type, a->call, "target");
     if (error == MPI_SUCCESS)
         error = find_offset(a, w->peers[a->rank].unit, &access->offset);
     if (error == MPI_SUCCESS && !tern_mpi_fit(access))
@@ -86,40 +88,116 @@ int tern_notify_prepare(const struct tern_notify_args *a, struct tern_mpi_access
     return MPI_SUCCESS;
 }
 
-/* Make an access. An access to a near process is complete when the function returns. A put to another process is a
- * triggered operation unless wait is true. All other accesses are complete when the function returns. */
-static tern_status move(const struct tern_notify_window *w, const struct tern_mpi_access *access, tern_opts *opts,
-                        bool wait)
+int tern_notify_complete_request(MPI_Request *request)
+{
+    return MPI_Irecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request);
+}
+
+NOTIFY_EXPORT int MPIX_Notify_defer(int flag)
+{
+    /* relaxed: orders nothing. A thread that changes the setting synchronizes with the threads that rely on it. */
+    __atomic_store_n(&tern_notify_deferred, flag != 0, __ATOMIC_RELAXED);
+    return MPI_SUCCESS;
+}
+
+/* Start an access that the program may complete later. */
+static tern_status start(struct tern_notify_window *w, const struct tern_mpi_access *access, tern_opts *opts)
+{
+    opts->when = w->counter; /* its value is the threshold, 0, so that the access starts at once */
+    if (access->kind == TERN_MPI_GET)
+        __atomic_fetch_add(&w->gets, 1, __ATOMIC_RELAXED); /* see tern_notify_gets_outstanding */
+    return tern_mpi_move(access, opts);
+}
+
+/* Make an access, and wait until it is complete. */
+static tern_status move_whole(const struct tern_mpi_access *access, tern_opts *opts)
 {
     tern_event  event = TERN_EVENT_INIT;
     tern_status status;
 
-    if (w->peers[access->rank].near)
-        return tern_mpi_move(access, opts);
-    if (access->kind == TERN_MPI_PUT && !wait) {
-        opts->when = w->counter; /* its value is the threshold, 0, so that the put starts at once */
-        return tern_mpi_move(access, opts);
-    }
     opts->event = &event;
     status = tern_mpi_move(access, opts);
     return status == TERN_OK ? tern_event_wait(&event, TERN_FOREVER) : status;
 }
 
-/* Make a put or a get. If request is not NULL, the access is complete when the function returns, and *request is a
- * complete request. */
-static __attribute__((noinline)) int access_any(const struct tern_notify_args *args, enum tern_mpi_kind kind,
-                                                MPI_Request *request)
+/* Make an access. An access to a near process, and a get from a process of this node, are complete when the function
+ * returns. */
+static tern_status move(struct tern_notify_window *w, const struct tern_mpi_access *access, tern_opts *opts)
+{
+    const struct tern_notify_peer *peer = &w->peers[access->rank];
+
+    if (peer->near)
+        return tern_mpi_move(access, opts);
+    if (access->kind == TERN_MPI_GET && peer->node) /* the kernel copies now */
+        return move_whole(access, opts);
+    return start(w, access, opts);
+}
+
+/* Start an access whose request may be outstanding. */
+static int move_later(struct tern_notify_window *w, const struct tern_mpi_access *access, tern_opts *opts,
+                      MPI_Request *request)
+{
+    struct tern_notify_request *r = tern_notify_access_request(w);
+    tern_status                 status;
+
+    if (r == NULL)
+        return tern_notify_raise(w, tern_mpi_code(MPI_ERR_NO_MEM, opts->call, "there is no memory for a request"));
+    if (access->kind == TERN_MPI_GET)
+        opts->event = &r->event;
+    else
+        opts->local = &r->event;
+    status = start(w, access, opts);
+    if (status != TERN_OK) {
+        tern_notify_request_drop(r);
+        return tern_notify_finish(w, status, opts->call);
+    }
+    *request = r->handle;
+    return MPI_SUCCESS;
+}
+
+/* Make an access with a request. The access is complete when the function returns, unless the program accepts requests
+ * that are outstanding, and the target is on another node. */
+static int move_request(struct tern_notify_window *w, const struct tern_mpi_access *access, tern_opts *opts,
+                        MPI_Request *request)
+{
+    const struct tern_notify_peer *peer = &w->peers[access->rank];
+    int                            error;
+
+    /* relaxed: orders nothing. Pairs with the store in MPIX_Notify_defer. */
+    if (!peer->node && !peer->near && __atomic_load_n(&tern_notify_deferred, __ATOMIC_RELAXED))
+        return move_later(w, access, opts, request);
+    error = tern_notify_finish(w, peer->near ? tern_mpi_move(access, opts) : move_whole(access, opts), opts->call);
+    return error != MPI_SUCCESS ? error : tern_notify_complete_request(request);
+}
+
+/* Make a put or a get. */
+static __attribute__((noinline)) int access_any(const struct tern_notify_args *args, enum tern_mpi_kind kind)
 {
     struct tern_mpi_access     access = { .kind = kind };
     struct tern_notify_window *w;
     tern_opts                  opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = (uint32_t)args->tag, .call = args->call);
     int                        error = tern_notify_prepare(args, &access, &w);
 
-    if (error == MPI_SUCCESS && access.rank != MPI_PROC_NULL)
-        error = tern_notify_finish(w, move(w, &access, &opts, request != NULL), args->call);
-    if (error != MPI_SUCCESS || request == NULL)
+    if (error != MPI_SUCCESS || access.rank == MPI_PROC_NULL)
         return error;
-    return MPI_Irecv(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request); /* a request that is complete */
+    return tern_notify_finish(w, move(w, &access, &opts), args->call);
+}
+
+/* Make a put or a get with a request. */
+static int access_request(const struct tern_notify_args *args, enum tern_mpi_kind kind, MPI_Request *request)
+{
+    struct tern_mpi_access     access = { .kind = kind };
+    struct tern_notify_window *w;
+    tern_opts                  opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = (uint32_t)args->tag, .call = args->call);
+    int                        error = tern_notify_prepare(args, &access, &w);
+
+    if (error != MPI_SUCCESS)
+        return error;
+    if (request == NULL)
+        return tern_notify_raise(w, tern_mpi_code(MPI_ERR_ARG, args->call, "the pointer to the request is NULL"));
+    if (access.rank == MPI_PROC_NULL)
+        return tern_notify_complete_request(request);
+    return move_request(w, &access, &opts, request);
 }
 
 /* Make a put that is not the usual case. The parameters are the same as those of MPIX_Put_notify, so that the compiler
@@ -131,7 +209,7 @@ static __attribute__((noinline)) int put_any(const void *origin_addr, int origin
     return access_any(&(struct tern_notify_args){ "MPIX_Put_notify", (void *)(uintptr_t)origin_addr, origin_count,
                                                   origin_datatype, target_rank, target_disp, target_count,
                                                   target_datatype, win, tag },
-                      TERN_MPI_PUT, NULL);
+                      TERN_MPI_PUT);
 }
 
 static __attribute__((cold, noinline)) int put_failed(MPI_Win win, tern_status status)
@@ -170,24 +248,35 @@ NOTIFY_EXPORT int MPIX_Get_notify(void *origin_addr, int origin_count, MPI_Datat
 {
     return access_any(&(struct tern_notify_args){ "MPIX_Get_notify", origin_addr, origin_count, origin_datatype,
                                                   target_rank, target_disp, target_count, target_datatype, win, tag },
-                      TERN_MPI_GET, NULL);
+                      TERN_MPI_GET);
 }
 
 NOTIFY_EXPORT int MPIX_Rput_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
                                    int target_rank, MPI_Aint target_disp, int target_count,
                                    MPI_Datatype target_datatype, MPI_Win win, int tag, MPI_Request *request)
 {
-    return access_any(&(struct tern_notify_args){ "MPIX_Rput_notify", (void *)(uintptr_t)origin_addr, origin_count,
-                                                  origin_datatype, target_rank, target_disp, target_count,
-                                                  target_datatype, win, tag },
-                      TERN_MPI_PUT, request);
+    struct tern_notify_args args = { "MPIX_Rput_notify",
+                                     (void *)(uintptr_t)origin_addr,
+                                     origin_count,
+                                     origin_datatype,
+                                     target_rank,
+                                     target_disp,
+                                     target_count,
+                                     target_datatype,
+                                     win,
+                                     tag };
+
+    return access_request(&args, TERN_MPI_PUT, request);
 }
 
 NOTIFY_EXPORT int MPIX_Rget_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
                                    MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win,
                                    int tag, MPI_Request *request)
 {
-    return access_any(&(struct tern_notify_args){ "MPIX_Rget_notify", origin_addr, origin_count, origin_datatype,
-                                                  target_rank, target_disp, target_count, target_datatype, win, tag },
-                      TERN_MPI_GET, request);
+    struct tern_notify_args args = {
+        "MPIX_Rget_notify", origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+        target_datatype,    win,         tag
+    };
+
+    return access_request(&args, TERN_MPI_GET, request);
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "front.h"
 #include "notify_create.h"
 #include "notify_window.h"
 
@@ -125,10 +126,13 @@ static tern_status end_others(MPI_Group group)
     return status;
 }
 
-/* Collect the displacement units of all processes. */
+/* Collect the displacement units and the alignment of all processes. */
 static int find_units(struct tern_notify_window *w, const struct wish *wish)
 {
     struct tern_notify_peer mine = { .unit = (uint64_t)wish->unit };
+
+    if (!wish->allocate) /* other memory is aligned */
+        mine.base = (uintptr_t)wish->base % 16;
 
     w->peers = calloc((size_t)w->size, sizeof *w->peers);
     if (w->peers == NULL)
@@ -136,12 +140,15 @@ static int find_units(struct tern_notify_window *w, const struct wish *wish)
     return MPI_Allgather(&mine, sizeof mine, MPI_BYTE, w->peers, sizeof mine, MPI_BYTE, wish->comm);
 }
 
-/* Record which processes are near, and prepare for puts to the others. */
+/* Record which processes are near, and prepare for accesses to the others. */
 static tern_status look_around(struct tern_notify_window *w)
 {
     bool all = true;
+    int  rank;
 
     for (int i = 0; i < w->size; i++) {
+        w->peers[i].node = tern_team_translate(w->team.team, i, tern_team_world(), &rank) == TERN_OK &&
+                           tern_node_of(rank) == tern_node_of(tern_rank());
         w->peers[i].near = tern_region_size(w->region, i) > 0 && tern_direct(w->ctx, w->region, i, 0, 1) != NULL;
         all = all && w->peers[i].near;
     }
@@ -292,17 +299,43 @@ static int agree(const struct wish *wish, int code)
                          worst.rank);
 }
 
+/* Start notified access, if it has not been started. The start is collective over MPI_COMM_WORLD, so it waits forever
+ * for processes that do not take part: the communicator must contain all processes. Returns MPI_SUCCESS or an error
+ * code. */
+static int start(MPI_Comm comm, const char *call)
+{
+    int size, relation;
+
+    if (tern_mpi_running)
+        return MPI_SUCCESS;
+    MPI_Comm_compare(comm, MPI_COMM_WORLD, &relation);
+    if (relation == MPI_UNEQUAL) {
+        MPI_Comm_size(MPI_COMM_WORLD, &size);
+        return tern_mpi_code(MPI_ERR_COMM, call,
+                             "the first window must be one of all %d processes of MPI_COMM_WORLD; call "
+                             "MPIX_Notify_start at all of them before this call",
+                             size);
+    }
+    tern_mpi_start(call);
+    return MPI_SUCCESS;
+}
+
 /* Make a window, and report errors to the communicator. */
 static int create(struct wish wish, MPI_Comm comm, void **base, MPI_Win *win)
 {
-    int code, size;
+    int code, size, initialized;
 
+    MPI_Initialized(&initialized);
+    if (!initialized || tern_front_mpi_over()) /* initialize MPI, or end the job */
+        tern_mpi_start(wish.call);
     if (comm == MPI_COMM_NULL || MPI_Comm_size(comm, &size) != MPI_SUCCESS) {
         code = tern_mpi_code(MPI_ERR_COMM, wish.call, "the communicator is invalid");
         MPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
         return code;
     }
-    code = MPI_Comm_dup(comm, &wish.comm);
+    code = start(comm, wish.call);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_dup(comm, &wish.comm);
     if (code == MPI_SUCCESS) {
         MPI_Comm_set_errhandler(wish.comm, MPI_ERRORS_RETURN);
         code = agree(&wish, check(&wish, base, win));
@@ -328,7 +361,6 @@ NOTIFY_EXPORT int MPIX_Win_allocate_notify(MPI_Aint size, int disp_unit, MPI_Inf
 {
     struct wish wish = { "MPIX_Win_allocate_notify", true, NULL, size, disp_unit, info, MPI_COMM_NULL };
 
-    tern_mpi_start(wish.call);
     return create(wish, comm, baseptr, win);
 }
 
@@ -337,7 +369,6 @@ NOTIFY_EXPORT int MPIX_Win_create_notify(void *base, MPI_Aint size, int disp_uni
 {
     struct wish wish = { "MPIX_Win_create_notify", false, base, size, disp_unit, info, MPI_COMM_NULL };
 
-    tern_mpi_start(wish.call);
     return create(wish, comm, NULL, win);
 }
 

@@ -1,5 +1,6 @@
-/* notify_flush.c: the completion of notified accesses. Only puts to processes that are not near may be
- * outstanding (notify_access.c). */
+/* notify_flush.c: the completion of notified accesses. Only puts to processes that are not near, and gets from other
+ * nodes, may be outstanding (notify_access.c). Tern completes gets by its calls that complete accesses at the target,
+ * so the local flushes make such a call if gets may be outstanding. */
 #include "notify_access.h"
 
 /* Find the window of a call, and check the rank. */
@@ -14,6 +15,25 @@ static int find(MPI_Win win, int rank, const char *call, struct tern_notify_wind
     return tern_notify_raise(w, tern_mpi_code(MPI_ERR_RANK, call,
                                               "there is no rank %d in the window, which has the ranks 0 to %d", rank,
                                               w->size - 1));
+}
+
+/* Complete all accesses of a window. */
+static tern_status flush(struct tern_notify_window *w)
+{
+    uint64_t    gets = __atomic_load_n(&w->gets, __ATOMIC_RELAXED); /* as in tern_notify_gets_outstanding */
+    tern_status status = tern_quiet(w->ctx);
+
+    /* release: the data of the gets. Pairs with the acquire in tern_notify_gets_outstanding. If another thread has
+     * stored a greater number meanwhile, the next local flush waits in vain, and does no harm. */
+    if (status == TERN_OK)
+        __atomic_store_n(&w->gets_done, gets, __ATOMIC_RELEASE);
+    return status;
+}
+
+/* Complete all accesses of a window at the origin. */
+static tern_status flush_local(struct tern_notify_window *w)
+{
+    return tern_notify_gets_outstanding(w) ? flush(w) : tern_quiet_local(w->ctx);
 }
 
 NOTIFY_EXPORT int MPIX_Win_flush(int rank, MPI_Win win)
@@ -33,7 +53,7 @@ NOTIFY_EXPORT int MPIX_Win_flush_local(int rank, MPI_Win win)
 
     if (error != MPI_SUCCESS || rank == MPI_PROC_NULL)
         return error;
-    return tern_notify_finish(w, tern_quiet_local(w->ctx), "MPIX_Win_flush_local");
+    return tern_notify_finish(w, flush_local(w), "MPIX_Win_flush_local");
 }
 
 NOTIFY_EXPORT int MPIX_Win_flush_all(MPI_Win win)
@@ -41,7 +61,7 @@ NOTIFY_EXPORT int MPIX_Win_flush_all(MPI_Win win)
     struct tern_notify_window *w;
     int                        error = find(win, 0, "MPIX_Win_flush_all", &w);
 
-    return error != MPI_SUCCESS ? error : tern_notify_finish(w, tern_quiet(w->ctx), "MPIX_Win_flush_all");
+    return error != MPI_SUCCESS ? error : tern_notify_finish(w, flush(w), "MPIX_Win_flush_all");
 }
 
 NOTIFY_EXPORT int MPIX_Win_flush_local_all(MPI_Win win)
@@ -49,5 +69,5 @@ NOTIFY_EXPORT int MPIX_Win_flush_local_all(MPI_Win win)
     struct tern_notify_window *w;
     int                        error = find(win, 0, "MPIX_Win_flush_local_all", &w);
 
-    return error != MPI_SUCCESS ? error : tern_notify_finish(w, tern_quiet_local(w->ctx), "MPIX_Win_flush_local_all");
+    return error != MPI_SUCCESS ? error : tern_notify_finish(w, flush_local(w), "MPIX_Win_flush_local_all");
 }

@@ -61,6 +61,26 @@ NOTIFY_EXPORT int MPIX_Accumulate_notify_f(const void *origin, const MPI_Fint *c
                                   MPI_Type_f2c(types[1]), MPI_Op_f2c(op), MPI_Win_f2c(win), tag);
 }
 
+NOTIFY_EXPORT int MPIX_Raccumulate_notify_f(const void *origin, const MPI_Fint *counts, const MPI_Fint *types, int rank,
+                                            MPI_Aint disp, MPI_Fint op, MPI_Fint win, int tag, MPI_Fint *request)
+{
+    MPI_Request handle = MPI_REQUEST_NULL;
+    int         error = MPIX_Raccumulate_notify(origin, counts[0], MPI_Type_f2c(types[0]), rank, disp, counts[1],
+                                                MPI_Type_f2c(types[1]), MPI_Op_f2c(op), MPI_Win_f2c(win), tag, &handle);
+
+    *request = MPI_Request_c2f(handle);
+    return error;
+}
+
+NOTIFY_EXPORT int MPIX_Get_accumulate_notify_f(const void *origin, void *result, const MPI_Fint *counts,
+                                               const MPI_Fint *types, int rank, MPI_Aint disp, MPI_Fint op,
+                                               MPI_Fint win, int tag)
+{
+    return MPIX_Get_accumulate_notify(origin, counts[0], MPI_Type_f2c(types[0]), result, counts[1],
+                                      MPI_Type_f2c(types[1]), rank, disp, counts[2], MPI_Type_f2c(types[2]),
+                                      MPI_Op_f2c(op), MPI_Win_f2c(win), tag);
+}
+
 NOTIFY_EXPORT int MPIX_Fetch_and_op_notify_f(const void *origin, void *result, MPI_Fint datatype, int rank,
                                              MPI_Aint disp, MPI_Fint op, MPI_Fint win, int tag)
 {

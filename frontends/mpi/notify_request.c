@@ -1,4 +1,5 @@
 /* notify_request.c: the records of requests: creating, starting, cancelling and freeing them, and waiting for one.
+ * Requests of accesses are created complete or started; the other calls treat both kinds alike.
  *
  * The records of a slot of the table form a list that only grows: a record that is not in use has the handle
  * MPI_REQUEST_NULL, and the next request with the same slot takes it. So threads may search the lists at any time.
@@ -25,6 +26,38 @@ int tern_notify_request_failed(struct tern_notify_request *r, tern_status status
     return code;
 }
 
+/* ---- the generalized requests behind the handles ---- */
+
+static int query(void *extra, MPI_Status *status)
+{
+    (void)extra;
+    tern_notify_set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
+    return MPI_SUCCESS;
+}
+
+static int free_nothing(void *extra)
+{
+    (void)extra;
+    return MPI_SUCCESS;
+}
+
+/* MPI_Cancel without the PMPI library cannot cancel the request of Tern. */
+static int refuse_cancel(void *extra, int complete)
+{
+    (void)extra;
+    (void)complete;
+    return MPI_ERR_REQUEST;
+}
+
+/* Free the handle of a request. */
+static void free_handle(MPI_Request handle)
+{
+    (void)MPI_Grequest_complete(handle);
+    (void)PMPI_Wait(&handle, MPI_STATUS_IGNORE); /* the request is complete, and MPI frees it */
+}
+
+/* ---- records ---- */
+
 /* Take a record out of use. The caller holds the lock. */
 static void forget(struct tern_notify_request *r)
 {
@@ -38,7 +71,7 @@ static void forget(struct tern_notify_request *r)
     if (r->request != NULL)
         (void)tern_request_free(&r->request); /* a notification request can always be freed */
     r->window = NULL;
-    r->handle = MPI_REQUEST_NULL;
+    __atomic_store_n(&r->handle, MPI_REQUEST_NULL, __ATOMIC_RELAXED); /* see tern_notify_request_of */
 }
 
 /* Find a record for a handle, and put it into the table. A record that has this handle belonged to a request that the
@@ -64,25 +97,56 @@ static struct tern_notify_request *take_record(MPI_Request handle)
     return r;
 }
 
+/* Fill in a record that is not in use, except for its handle, and except for next, which other threads may read. The
+ * caller holds the lock. */
+static void use_record(struct tern_notify_request *r, struct tern_notify_window *w)
+{
+    r->window = w;
+    r->request = NULL;
+    r->event = TERN_EVENT_INIT;
+    r->started = r->ready = r->cancelled = r->access = false;
+    r->error = MPI_SUCCESS;
+    r->next_other = w->requests;
+    w->requests = r;
+}
+
 /* Make a record with a handle of its own. NULL: there is no memory, or MPI has no more requests. */
 static struct tern_notify_request *make(struct tern_notify_window *w)
 {
-    struct tern_notify_request *r, *next;
+    struct tern_notify_request *r;
     MPI_Request                 handle;
 
-    if (MPI_Recv_init(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &handle) != MPI_SUCCESS)
+    if (MPI_Grequest_start(query, free_nothing, refuse_cancel, NULL, &handle) != MPI_SUCCESS)
         return NULL;
     pthread_mutex_lock(&lock);
     r = take_record(handle);
     if (r != NULL) {
-        next = r->next;
-        *r = (struct tern_notify_request){ .handle = handle, .window = w, .next = next, .next_other = w->requests };
-        w->requests = r;
+        use_record(r, w);
+        __atomic_store_n(&r->handle, handle, __ATOMIC_RELAXED); /* see tern_notify_request_of */
     }
     pthread_mutex_unlock(&lock);
     if (r == NULL)
-        (void)PMPI_Request_free(&handle);
+        free_handle(handle);
     return r;
+}
+
+struct tern_notify_request *tern_notify_access_request(struct tern_notify_window *w)
+{
+    struct tern_notify_request *r = make(w);
+
+    if (r != NULL)
+        r->access = r->started = true;
+    return r;
+}
+
+void tern_notify_request_drop(struct tern_notify_request *r)
+{
+    MPI_Request handle = r->handle;
+
+    pthread_mutex_lock(&lock);
+    forget(r);
+    pthread_mutex_unlock(&lock);
+    free_handle(handle);
 }
 
 void tern_notify_orphan_requests(struct tern_notify_window *w)
@@ -91,6 +155,7 @@ void tern_notify_orphan_requests(struct tern_notify_window *w)
     for (struct tern_notify_request *r = w->requests; r != NULL; r = r->next_other) {
         if (r->request != NULL)
             (void)tern_request_free(&r->request); /* a notification request can always be freed */
+        r->ready = r->ready || r->access;         /* all accesses of the window are complete */
         r->window = NULL;
     }
     w->requests = NULL;
@@ -153,6 +218,15 @@ NOTIFY_EXPORT int MPIX_Notify_init(MPI_Win win, int source, int tag, int expecte
     return MPI_SUCCESS;
 }
 
+/* Report that a program starts the request of an access. Returns the code. */
+static __attribute__((cold, noinline)) int access_started(void)
+{
+    int code = tern_mpi_code(MPI_ERR_REQUEST, "MPIX_Start", "the request is that of an access, not of notifications");
+
+    MPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
+    return code;
+}
+
 NOTIFY_EXPORT int MPIX_Start(MPI_Request *request)
 {
     struct tern_notify_request *r = tern_notify_request_at(request);
@@ -164,6 +238,8 @@ NOTIFY_EXPORT int MPIX_Start(MPI_Request *request)
     if (r->window == NULL)
         return tern_notify_request_failed(r, TERN_ERR_STATE, "MPIX_Start");
     if (TERN_UNLIKELY(r->started)) { /* the request keeps its matches, unless it is complete */
+        if (r->access)
+            return access_started();
         error = tern_notify_advance(r, "MPIX_Start");
         if (error != MPI_SUCCESS || !r->ready)
             return error;
@@ -192,6 +268,8 @@ NOTIFY_EXPORT int MPIX_Cancel(MPI_Request *request)
 
     if (r == NULL)
         return PMPI_Cancel(request);
+    if (r->access)
+        return MPI_SUCCESS; /* an access cannot be cancelled, and completes */
     if (r->window == NULL)
         return tern_notify_request_failed(r, TERN_ERR_STATE, "MPIX_Cancel");
     if (r->request == NULL || !r->started || r->ready)
@@ -208,16 +286,25 @@ NOTIFY_EXPORT int MPIX_Cancel(MPI_Request *request)
 NOTIFY_EXPORT int MPIX_Request_free(MPI_Request *request)
 {
     struct tern_notify_request *r = tern_notify_request_at(request);
+    int                         error = MPI_SUCCESS;
 
     if (r == NULL)
         return PMPI_Request_free(request);
-    pthread_mutex_lock(&lock);
-    forget(r);
-    pthread_mutex_unlock(&lock);
-    return PMPI_Request_free(request);
+    if (r->access) /* the record contains the event */
+        error = tern_notify_await(r, "MPIX_Request_free");
+    tern_notify_request_drop(r);
+    *request = MPI_REQUEST_NULL;
+    return error;
 }
 
 /* ---- completion ---- */
+
+/* Make the request of an access ready when its event is complete. */
+static int settle(struct tern_notify_request *r, tern_status status, const char *call)
+{
+    r->ready = status != TERN_PENDING;
+    return status < 0 ? tern_notify_request_failed(r, status, call) : MPI_SUCCESS;
+}
 
 int tern_notify_advance(struct tern_notify_request *r, const char *call)
 {
@@ -227,6 +314,8 @@ int tern_notify_advance(struct tern_notify_request *r, const char *call)
         return MPI_SUCCESS;
     if (r->window == NULL)
         return tern_notify_request_failed(r, TERN_ERR_STATE, call);
+    if (r->access)
+        return settle(r, tern_event_test(&r->event), call);
     if (r->request != NULL)
         status = tern_request_test(&r->request, &r->info);
     r->ready = status == TERN_OK;
@@ -254,7 +343,8 @@ static inline void fill(const struct tern_notify_request *r, const tern_request_
     status->MPI_TAG = (int)info->tag;
 }
 
-void tern_notify_report(struct tern_notify_request *r, MPI_Status *status)
+/* Fill the status of a request that is complete or not started. */
+static void describe(const struct tern_notify_request *r, MPI_Status *status)
 {
     if (!r->started) /* an empty status */
         tern_notify_set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
@@ -264,7 +354,18 @@ void tern_notify_report(struct tern_notify_request *r, MPI_Status *status)
         tern_notify_set_status(status, r->info.source, (int)r->info.tag, (MPI_Count)r->info.matches, true);
     else
         fill(r, &r->info, status);
-    r->started = r->ready = r->cancelled = false;
+}
+
+void tern_notify_report(struct tern_notify_request *r, int error, MPI_Request *handle, MPI_Status *status)
+{
+    if (error == MPI_SUCCESS) {
+        describe(r, status);
+        r->started = r->ready = r->cancelled = false;
+    }
+    if (r->access) {
+        tern_notify_request_drop(r);
+        *handle = MPI_REQUEST_NULL;
+    }
 }
 
 int tern_notify_await(struct tern_notify_request *r, const char *call)
@@ -275,6 +376,8 @@ int tern_notify_await(struct tern_notify_request *r, const char *call)
         return MPI_SUCCESS;
     if (r->window == NULL)
         return tern_notify_request_failed(r, TERN_ERR_STATE, call);
+    if (r->access)
+        return settle(r, tern_event_wait(&r->event, TERN_FOREVER), call);
     if (r->request != NULL)
         status = tern_request_wait(&r->request, TERN_FOREVER, &r->info);
     if (status != TERN_OK)
@@ -292,8 +395,7 @@ static __attribute__((noinline)) int wait_any(MPI_Request *request, MPI_Status *
     if (r == NULL)
         return PMPI_Wait(request, status);
     error = tern_notify_await(r, "MPIX_Wait");
-    if (error == MPI_SUCCESS)
-        tern_notify_report(r, status);
+    tern_notify_report(r, error, request, status);
     return error;
 }
 
@@ -325,15 +427,14 @@ NOTIFY_EXPORT int MPIX_Test(MPI_Request *request, int *flag, MPI_Status *status)
         return tern_notify_no_place(r->window, "MPIX_Test");
     error = tern_notify_advance(r, "MPIX_Test");
     *flag = error == MPI_SUCCESS && (r->ready || !r->started);
-    if (*flag)
-        tern_notify_report(r, status);
+    if (*flag || error != MPI_SUCCESS)
+        tern_notify_report(r, error, request, status);
     return error;
 }
 
 NOTIFY_EXPORT int MPIX_Request_get_status(MPI_Request request, int *flag, MPI_Status *status)
 {
     struct tern_notify_request *r = tern_notify_request_of(request);
-    struct tern_notify_request  copy;
     int                         error;
 
     if (r == NULL)
@@ -342,9 +443,7 @@ NOTIFY_EXPORT int MPIX_Request_get_status(MPI_Request request, int *flag, MPI_St
         return tern_notify_no_place(r->window, "MPIX_Request_get_status");
     error = tern_notify_advance(r, "MPIX_Request_get_status");
     *flag = error == MPI_SUCCESS && (r->ready || !r->started);
-    if (*flag) { /* report a copy, so that the request keeps its state */
-        copy = *r;
-        tern_notify_report(&copy, status);
-    }
+    if (*flag)
+        describe(r, status);
     return error;
 }

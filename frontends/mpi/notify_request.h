@@ -1,7 +1,9 @@
-/* notify_request.h: notification requests as requests of MPI.
+/* notify_request.h: notification requests, and requests of outstanding accesses, as requests of MPI.
  *
- * The handle is the handle of a persistent receive from MPI_PROC_NULL. This handle belongs to no other request, and
- * stays valid when the request is started and completes. A table by handle finds the record.
+ * The handle is the handle of a generalized request, which belongs to no other request. A table by handle finds the
+ * record. MPI completes a generalized request only when this library asks for it, and refuses to start it: a program
+ * that passes the handle to MPI without the PMPI library gets an error from MPI_Start, and is never told that the
+ * request is complete before it is.
  */
 #ifndef TERN_NOTIFY_REQUEST_H
 #define TERN_NOTIFY_REQUEST_H
@@ -12,14 +14,16 @@
 struct tern_notify_request {
     MPI_Request                 handle;
     struct tern_notify_window  *window;  /* NULL: the window was freed */
-    tern_request               *request; /* NULL if the source is MPI_PROC_NULL */
+    tern_request               *request; /* NULL if the source is MPI_PROC_NULL, or for an access */
     bool                        started; /* active, in the terms of MPI */
     bool                        ready;   /* complete, and not reported: info is valid */
     bool                        cancelled;
+    bool                        access;            /* the request of an access, which is freed when it is reported */
     int                         error;             /* error that a call over several requests has to report */
     MPI_Status                  done;              /* status of the completed request; source and tag are set later */
     tern_request_info           info;              /* describes the notifications */
     struct tern_notify_request *next, *next_other; /* lists: of the table, and of the window */
+    tern_event                  event;             /* completion of an access */
 };
 
 #define TERN_NOTIFY_REQUEST_BITS 8
@@ -41,7 +45,9 @@ static inline struct tern_notify_request *tern_notify_request_of(MPI_Request han
     struct tern_notify_request *r =
         __atomic_load_n(&tern_notify_requests[tern_notify_request_slot(handle)], __ATOMIC_ACQUIRE);
 
-    while (r != NULL && r->handle != handle)
+    /* relaxed: this thread made the record with this handle, or synchronized with the thread that made it. Pairs with
+     * the stores in notify_request.c, which may concern other records of the list at this time. */
+    while (r != NULL && __atomic_load_n(&r->handle, __ATOMIC_RELAXED) != handle)
         r = __atomic_load_n(&r->next, __ATOMIC_ACQUIRE);
     return r;
 }
@@ -59,16 +65,25 @@ int tern_notify_check(struct tern_notify_window *w, int source, int tag, const c
 /* Create a request of Tern for a source and a tag, which may be the wildcards of MPI. */
 tern_status tern_notify_expect(struct tern_notify_window *w, int source, int tag, int count, tern_request **out);
 
+/* Create the request of an access on a window, which is started. The access fills r->event. NULL: there is no memory,
+ * or MPI has no more requests. */
+struct tern_notify_request *tern_notify_access_request(struct tern_notify_window *w);
+
+/* Drop the request of an access that has failed to start. */
+void tern_notify_request_drop(struct tern_notify_request *r);
+
 /* Advance a request, and set its field ready if it is complete. Returns MPI_SUCCESS, or an error code for which the
- * error handler has been called. */
+ * error handler has been called. An access that has failed is complete. */
 int tern_notify_advance(struct tern_notify_request *r, const char *call);
 
 /* Wait until a request is ready, without reporting it. Returns MPI_SUCCESS, or an error code for which the error
- * handler has been called. */
+ * handler has been called. An access that has failed is complete. */
 int tern_notify_await(struct tern_notify_request *r, const char *call);
 
-/* Report a request that is complete or not started: fill the status, and make the request inactive. */
-void tern_notify_report(struct tern_notify_request *r, MPI_Status *status);
+/* Report a request. If error is MPI_SUCCESS, the request is complete or not started: fill the status, and make the
+ * request inactive. Otherwise the request has failed: leave the status. In both cases, the request of an access is
+ * freed, and *handle becomes MPI_REQUEST_NULL. */
+void tern_notify_report(struct tern_notify_request *r, int error, MPI_Request *handle, MPI_Status *status);
 
 /* Fill a status. */
 void tern_notify_set_status(MPI_Status *status, int source, int tag, MPI_Count count, bool cancelled);

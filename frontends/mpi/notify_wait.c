@@ -101,8 +101,7 @@ static int poll_any(struct mixture *m, int *index, int *flag, MPI_Status *status
             continue;
         *flag = 1;
         *index = i;
-        if (error == MPI_SUCCESS)
-            tern_notify_report(r, status);
+        tern_notify_report(r, error, &m->all[i], status);
         return error;
     }
     if (m->ordinary_count > 0) {
@@ -196,9 +195,8 @@ static int poll_own(struct mixture *m, int *outcount, int *indices, MPI_Status *
         error = tern_notify_advance(r, m->call);
         if (error == MPI_SUCCESS && !r->ready)
             continue;
-        if (error == MPI_SUCCESS)
-            tern_notify_report(r, status_at(statuses, *outcount));
-        else
+        tern_notify_report(r, error, &m->all[i], status_at(statuses, *outcount));
+        if (error != MPI_SUCCESS)
             result = MPI_ERR_IN_STATUS;
         set_error(status_at(statuses, *outcount), error);
         indices[(*outcount)++] = i;
@@ -283,21 +281,25 @@ static int finish_all(struct mixture *m, MPI_Status *statuses)
 
     for (int i = 0; i < m->count; i++) {
         struct tern_notify_request *r = tern_notify_request_of(m->all[i]);
+
+        failed = failed || (r != NULL && r->error != MPI_SUCCESS);
+    }
+    for (int i = 0; i < m->count; i++) {
+        struct tern_notify_request *r = tern_notify_request_of(m->all[i]);
         MPI_Status                 *status = status_at(statuses, i);
 
-        if (r == NULL && m->ordinary_count == 0) {
-            tern_notify_set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
-        } else if (r != NULL && r->error != MPI_SUCCESS) {
-            failed = true;
-            set_error(status, r->error);
+        if (r != NULL) {
+            int own = r->error;
+
             r->error = MPI_SUCCESS;
-        } else if (r != NULL) {
-            tern_notify_report(r, status);
+            tern_notify_report(r, own, &m->all[i], status);
+            if (own != MPI_SUCCESS)
+                set_error(status, own);
+        } else if (m->ordinary_count == 0) {
+            tern_notify_set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
+        } else if (failed && error == MPI_SUCCESS) {
+            set_error(status, MPI_SUCCESS);
         }
-    }
-    for (int i = 0; i < m->count && failed && error == MPI_SUCCESS; i++) {
-        if (tern_notify_request_of(m->all[i]) == NULL)
-            set_error(status_at(statuses, i), MPI_SUCCESS);
     }
     join(m);
     return error == MPI_SUCCESS && failed ? MPI_ERR_IN_STATUS : error;

@@ -26,6 +26,8 @@ struct tern_notify_request;
 struct tern_notify_peer {
     uint64_t unit; /* displacement unit */
     bool     near; /* loads and stores reach its memory: a put is complete when the call of Tern returns */
+    bool     node; /* it is on the node of this process */
+    uint8_t  base; /* remainder of the address of its memory by 16 */
 };
 
 /* A window. */
@@ -34,10 +36,12 @@ struct tern_notify_window {
     int                         size;   /* of the communicator */
     tern_ctx                   *ctx;
     tern_region                *region;
-    tern_mutexes               *mutexes; /* one at each process, for accumulates (acc.h) */
-    struct tern_notify_peer    *peers;   /* [size] */
-    tern_counter               *counter; /* counter that starts puts to processes that are not near; NULL: all are
+    tern_mutexes               *mutexes;   /* one at each process, for accumulates (acc.h) */
+    struct tern_notify_peer    *peers;     /* [size] */
+    tern_counter               *counter;   /* counter that starts accesses to processes that are not near; NULL: all are
                                           * near */
+    uint64_t                    gets;      /* gets from other nodes that have started */
+    uint64_t                    gets_done; /* as many of them, from the first on, are complete */
     struct tern_mpi_team        team;
     MPI_Group                   group;      /* of the communicator */
     void                       *mpi_memory; /* memory of the window of MPI, if that window had to allocate it */
@@ -67,6 +71,14 @@ static inline struct tern_notify_window *tern_notify_window_of(MPI_Win handle)
         __atomic_load_n(&tern_notify_windows[tern_notify_window_slot(handle)], __ATOMIC_ACQUIRE);
 
     return TERN_LIKELY(w != NULL && w->handle == handle) ? w : tern_notify_window_find(handle);
+}
+
+/* Return whether gets may be outstanding. */
+static inline bool tern_notify_gets_outstanding(const struct tern_notify_window *w)
+{
+    /* relaxed: the gets that this thread must complete were started by it, or before a synchronization with it.
+     * acquire: the data of the gets. Pairs with the release in notify_flush.c. */
+    return __atomic_load_n(&w->gets, __ATOMIC_RELAXED) != __atomic_load_n(&w->gets_done, __ATOMIC_ACQUIRE);
 }
 
 /* Call the error handler of a window with an error code. Returns the code. */

@@ -4,22 +4,32 @@
  * accesses of MPI also complete notified accesses. MPI_Init starts notified access, so that the first window may have
  * any communicator.
  */
+#include <stddef.h>
+
 #include "mpi_notify.h"
 
 #define PMPI_EXPORT __attribute__((visibility("default")))
+
+/* Start notified access. The calls below complete requests of accesses that are outstanding. */
+static int start(void)
+{
+    int error = MPIX_Notify_start();
+
+    return error != MPI_SUCCESS ? error : MPIX_Notify_defer(1);
+}
 
 PMPI_EXPORT int MPI_Init(int *argc, char ***argv)
 {
     int error = PMPI_Init(argc, argv);
 
-    return error != MPI_SUCCESS ? error : MPIX_Notify_start();
+    return error != MPI_SUCCESS ? error : start();
 }
 
 PMPI_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     int error = PMPI_Init_thread(argc, argv, required, provided);
 
-    return error != MPI_SUCCESS ? error : MPIX_Notify_start();
+    return error != MPI_SUCCESS ? error : start();
 }
 
 PMPI_EXPORT int MPI_Start(MPI_Request *request)
@@ -102,9 +112,10 @@ static int flush(MPI_Win win)
 
 PMPI_EXPORT int MPI_Win_free(MPI_Win *win)
 {
-    int is_notify;
+    int is_notify = 1; /* MPIX_Win_free reports a pointer that is NULL */
 
-    (void)MPIX_Win_is_notify(*win, &is_notify);
+    if (win != NULL)
+        (void)MPIX_Win_is_notify(*win, &is_notify);
     return is_notify ? MPIX_Win_free(win) : PMPI_Win_free(win);
 }
 

@@ -142,6 +142,28 @@ program notify_fortran
     call MPIX_Request_free(request)
     call MPIX_Win_flush_all(win)
     call MPIX_Win_flush_local_all(win)
+    call MPI_Barrier(MPI_COMM_WORLD)
+
+    ! Accumulates of several elements: with a request, and with the previous values. A get that may be outstanding.
+    memory = 10
+    call MPI_Barrier(MPI_COMM_WORLD)
+    buffer = 3
+    own = 0
+    call MPIX_Raccumulate_notify(buffer, n, MPI_INTEGER8, right, 0_MPI_ADDRESS_KIND, n, MPI_INTEGER8, MPI_SUM, win, &
+        11, requests(1))
+    call MPI_Wait(requests(1), MPI_STATUS_IGNORE)
+    call MPIX_Get_accumulate_notify(buffer, 4, MPI_INTEGER8, own, 1, column, right, 0_MPI_ADDRESS_KIND, 4, &
+        MPI_INTEGER8, MPI_SUM, win, 11)
+    call check(all(own(1:10:3) == 13) .and. own(2) == 0 .and. own(13) == 0, 29)
+    call MPIX_Notify_defer(.true., ierror)
+    call check(ierror == MPI_SUCCESS, 30)
+    call MPIX_Rget_notify(buffer, n, MPI_INTEGER8, right, 0_MPI_ADDRESS_KIND, n, MPI_INTEGER8, win, 11, requests(1))
+    call MPIX_Wait(requests(1), MPI_STATUS_IGNORE)
+    call check(all(buffer(1:4) == 16) .and. all(buffer(5:) == 13) .and. requests(1) == MPI_REQUEST_NULL, 31)
+    call MPIX_Notify_init(win, left, 11, 3, request)
+    call MPIX_Start(request)
+    call MPIX_Wait(request, MPI_STATUS_IGNORE)
+    call MPIX_Request_free(request)
 
     ! Memory of the program, and an error.
     own = 0

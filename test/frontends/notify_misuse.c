@@ -80,6 +80,7 @@ static void test_accesses(void)
     EXPECT(MPIX_Get_notify(buffer, 2, MPI_INT, 0, 255, 2, MPI_INT, win, 1), MPI_ERR_RMA_RANGE, "MPIX_Get_notify");
     EXPECT(MPIX_Rput_notify(buffer, 2, MPI_INT, 99, 0, 2, MPI_INT, win, 1, &request), MPI_ERR_RANK, "MPIX_Rput_notify");
     EXPECT(MPIX_Rget_notify(buffer, 2, MPI_INT, 99, 0, 2, MPI_INT, win, 1, &request), MPI_ERR_RANK, "MPIX_Rget_notify");
+    EXPECT(MPIX_Rget_notify(buffer, 2, MPI_INT, 0, 0, 2, MPI_INT, win, 1, NULL), MPI_ERR_ARG, "MPIX_Rget_notify");
     EXPECT(MPIX_Win_flush(notify_size, win), MPI_ERR_RANK, "MPIX_Win_flush");
     EXPECT(MPIX_Win_flush_all(plain), MPI_ERR_WIN, "MPIX_Win_flush_all");
 }
@@ -90,6 +91,13 @@ static void combine(void *in, void *inout, int *count, MPI_Datatype *type)
     (void)inout;
     (void)count;
     (void)type;
+}
+
+/* The counts are those of the origin, of the result and of the target. The elements of the result have this type. */
+static int get_accumulate(int here, int result, int there, MPI_Datatype type, void *place)
+{
+    return MPIX_Get_accumulate_notify(buffer, here, MPI_INT, place, result, type, 0, 0, there, MPI_INT, MPI_SUM, win,
+                                      1);
 }
 
 static void test_accumulates(void)
@@ -120,8 +128,17 @@ static void test_accumulates(void)
     EXPECT(MPIX_Compare_and_swap_notify(buffer, buffer, buffer + 64, MPI_C_DOUBLE_COMPLEX, 0, 0, win, 1), MPI_ERR_TYPE,
            "not an integer");
     EXPECT(MPIX_Compare_and_swap_notify(buffer, NULL, buffer + 64, MPI_INT, 0, 0, win, 1), MPI_ERR_BUFFER, "NULL");
-    EXPECT(MPIX_Accumulate_notify(buffer, 1, MPI_INT, 0, 1, 1, MPI_INT, MPI_SUM, win, 1), MPI_ERR_ARG,
-           "MPIX_Accumulate_notify");
+    EXPECT(MPIX_Compare_and_swap_notify(buffer, buffer, buffer + 64, MPI_INT, 0, 1, win, 1), MPI_ERR_ARG,
+           "MPIX_Compare_and_swap_notify");
+    EXPECT(get_accumulate(3, 2, 3, MPI_INT, buffer + 64), MPI_ERR_TRUNCATE, "the result has 8 bytes");
+    EXPECT(get_accumulate(3, 3, 2, MPI_INT, buffer + 64), MPI_ERR_TRUNCATE, "the origin has 12 bytes");
+    EXPECT(get_accumulate(2, -1, 2, MPI_INT, buffer + 64), MPI_ERR_COUNT, "elements at the result is -1");
+    EXPECT(get_accumulate(2, 2, 2, MPI_FLOAT, buffer + 64), MPI_ERR_TYPE, "of the result and of the target differ");
+    EXPECT(get_accumulate(2, 2, 2, MPI_INT, NULL), MPI_ERR_BUFFER, "the result buffer is NULL");
+    EXPECT(MPIX_Raccumulate_notify(buffer, 1, MPI_INT, 99, 0, 1, MPI_INT, MPI_SUM, win, 1, &request), MPI_ERR_RANK,
+           "MPIX_Raccumulate_notify");
+    EXPECT(MPIX_Raccumulate_notify(buffer, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win, 1, NULL), MPI_ERR_ARG,
+           "MPIX_Raccumulate_notify");
     MPI(MPI_Type_free(&pair));
 }
 
@@ -148,6 +165,34 @@ static void test_requests(void)
     EXPECT(put(1, MPI_INT, 0, 0, gone, 1), MPI_ERR_WIN, "freed");
     MPI(MPIX_Request_free(&alive));
     CHECK(alive == MPI_REQUEST_NULL);
+}
+
+/* Without the PMPI library, MPI refuses to start and to cancel a notification request, and does not report that it is
+ * complete: not while it is active, and not when its notification has arrived. */
+static void test_plain_calls(void)
+{
+    MPI_Status status;
+    int class, flag;
+
+    notify_case = "calls of MPI without the PMPI library";
+    MPI(MPIX_Notify_init(win, notify_rank, 6, 1, &request));
+    MPI(MPI_Error_class(MPI_Start(&request), &class));
+    CHECK(class == MPI_ERR_REQUEST);
+    MPI(MPI_Error_class(MPI_Startall(1, &request), &class));
+    CHECK(class == MPI_ERR_REQUEST);
+    MPI(MPIX_Start(&request));
+    MPI(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+    CHECK(!flag);
+    MPI(MPI_Error_class(MPI_Cancel(&request), &class));
+    CHECK(class == MPI_ERR_REQUEST);
+    MPI(put(0, MPI_INT, notify_rank, 0, win, 6));
+    MPI(MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+    CHECK(!flag);
+    MPI(MPIX_Wait(&request, &status));
+    CHECK(status.MPI_TAG == 6);
+    MPI(MPIX_Request_free(&request));
+    CHECK(request == MPI_REQUEST_NULL);
+    handled = 0; /* the number of calls of the handlers is a matter of MPI */
 }
 
 /* Pointers through which calls return values are NULL. A probe without a flag does not wait. */
@@ -249,12 +294,36 @@ static void test_windows(void)
            "MPIX_Win_allocate_notify");
 }
 
+/* The first window is one of some processes, while the others make none: an error, and no call that waits for them. */
+static void test_first_window(void)
+{
+    MPI_Errhandler mine;
+    MPI_Comm       some;
+    MPI_Win        none;
+    char          *base;
+
+    notify_case = "first window";
+    if (notify_size == 1)
+        return;
+    MPI(MPI_Comm_create_errhandler(comm_handler, &mine));
+    MPI(MPI_Comm_split(MPI_COMM_WORLD, notify_rank == 0, 0, &some));
+    MPI(MPI_Comm_set_errhandler(some, mine));
+    if (notify_rank == 0) {
+        EXPECT(MPIX_Win_allocate_notify(8, 1, MPI_INFO_NULL, some, &base, &none), MPI_ERR_COMM, "MPIX_Notify_start");
+        EXPECT(MPIX_Win_create_notify(buffer, 8, 1, MPI_INFO_NULL, some, &none), MPI_ERR_COMM, "MPIX_Notify_start");
+    }
+    MPI(MPI_Comm_free(&some));
+    MPI(MPI_Errhandler_free(&mine));
+    notify_case = "";
+}
+
 int main(int argc, char **argv)
 {
     MPI_Errhandler mine, world;
     char          *base;
 
     notify_begin(&argc, &argv);
+    test_first_window();
     MPI(MPIX_Win_allocate_notify(sizeof buffer, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
     if (argc > 1)
         (void)put(1, MPI_INT, 99, 0, win, 1);
@@ -270,6 +339,7 @@ int main(int argc, char **argv)
     test_accesses();
     test_accumulates();
     test_requests();
+    test_plain_calls();
     test_pointers();
     test_several();
     test_null();

@@ -10,8 +10,9 @@ module mpi_notify
     implicit none
     private
 
-    public :: MPIX_Notify_start, MPIX_Win_allocate_notify, MPIX_Win_create_notify, MPIX_Win_free
+    public :: MPIX_Notify_start, MPIX_Notify_defer, MPIX_Win_allocate_notify, MPIX_Win_create_notify, MPIX_Win_free
     public :: MPIX_Put_notify, MPIX_Get_notify, MPIX_Rput_notify, MPIX_Rget_notify, MPIX_Accumulate_notify
+    public :: MPIX_Raccumulate_notify, MPIX_Get_accumulate_notify
     public :: MPIX_Fetch_and_op_notify, MPIX_Compare_and_swap_notify
     public :: MPIX_Win_flush, MPIX_Win_flush_local, MPIX_Win_flush_all, MPIX_Win_flush_local_all
     public :: MPIX_Notify_init, MPIX_Iprobe_notify, MPIX_Probe_notify
@@ -23,6 +24,10 @@ module mpi_notify
     interface
         integer(c_int) function c_start() bind(c, name="MPIX_Notify_start")
             import :: c_int
+        end function
+        integer(c_int) function c_defer(flag) bind(c, name="MPIX_Notify_defer")
+            import :: c_int
+            integer(c_int), value :: flag
         end function
         integer(c_int) function c_allocate(size, unit, info, comm, base, win) bind(c, name="MPIX_Win_allocate_notify_f")
             import :: c_int, c_ptr, MPI_ADDRESS_KIND
@@ -63,6 +68,27 @@ module mpi_notify
             !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin
             type(*), dimension(*) :: origin
             integer :: counts(2), types(2)
+            integer(c_int), value :: rank, tag
+            integer(MPI_ADDRESS_KIND), value :: disp
+            integer, value :: op, win
+        end function
+        integer(c_int) function c_raccumulate(origin, counts, types, rank, disp, op, win, tag, request) &
+                bind(c, name="MPIX_Raccumulate_notify_f")
+            import :: c_int, MPI_ADDRESS_KIND
+            !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin
+            type(*), dimension(*) :: origin
+            integer :: counts(2), types(2)
+            integer(c_int), value :: rank, tag
+            integer(MPI_ADDRESS_KIND), value :: disp
+            integer, value :: op, win
+            integer :: request
+        end function
+        integer(c_int) function c_get_accumulate(origin, result, counts, types, rank, disp, op, win, tag) &
+                bind(c, name="MPIX_Get_accumulate_notify_f")
+            import :: c_int, MPI_ADDRESS_KIND
+            !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin, result
+            type(*), dimension(*) :: origin, result
+            integer :: counts(3), types(3)
             integer(c_int), value :: rank, tag
             integer(MPI_ADDRESS_KIND), value :: disp
             integer, value :: op, win
@@ -168,6 +194,12 @@ contains
         call give(c_start(), ierror)
     end subroutine
 
+    subroutine MPIX_Notify_defer(flag, ierror)
+        logical, intent(in) :: flag
+        integer, optional, intent(out) :: ierror
+        call give(c_defer(merge(1_c_int, 0_c_int, flag)), ierror)
+    end subroutine
+
     subroutine MPIX_Win_allocate_notify(size, disp_unit, info, comm, baseptr, win, ierror)
         integer(MPI_ADDRESS_KIND), intent(in) :: size
         integer, intent(in) :: disp_unit
@@ -270,6 +302,38 @@ contains
         call give(c_accumulate(origin_addr, [origin_count, target_count], &
             [origin_datatype%MPI_VAL, target_datatype%MPI_VAL], int(target_rank, c_int), target_disp, op%MPI_VAL, &
             win%MPI_VAL, int(tag, c_int)), ierror)
+    end subroutine
+
+    subroutine MPIX_Raccumulate_notify(origin_addr, origin_count, origin_datatype, target_rank, target_disp, &
+            target_count, target_datatype, op, win, tag, request, ierror)
+        !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr
+        type(*), dimension(*), intent(in), asynchronous :: origin_addr
+        integer, intent(in) :: origin_count, target_rank, target_count, tag
+        type(MPI_Datatype), intent(in) :: origin_datatype, target_datatype
+        integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+        type(MPI_Op), intent(in) :: op
+        type(MPI_Win), intent(in) :: win
+        type(MPI_Request), intent(out) :: request
+        integer, optional, intent(out) :: ierror
+        call give(c_raccumulate(origin_addr, [origin_count, target_count], &
+            [origin_datatype%MPI_VAL, target_datatype%MPI_VAL], int(target_rank, c_int), target_disp, op%MPI_VAL, &
+            win%MPI_VAL, int(tag, c_int), request%MPI_VAL), ierror)
+    end subroutine
+
+    subroutine MPIX_Get_accumulate_notify(origin_addr, origin_count, origin_datatype, result_addr, result_count, &
+            result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, tag, ierror)
+        !GCC$ ATTRIBUTES NO_ARG_CHECK :: origin_addr, result_addr
+        type(*), dimension(*), intent(in), asynchronous :: origin_addr
+        type(*), dimension(*), asynchronous :: result_addr
+        integer, intent(in) :: origin_count, result_count, target_rank, target_count, tag
+        type(MPI_Datatype), intent(in) :: origin_datatype, result_datatype, target_datatype
+        integer(MPI_ADDRESS_KIND), intent(in) :: target_disp
+        type(MPI_Op), intent(in) :: op
+        type(MPI_Win), intent(in) :: win
+        integer, optional, intent(out) :: ierror
+        call give(c_get_accumulate(origin_addr, result_addr, [origin_count, result_count, target_count], &
+            [origin_datatype%MPI_VAL, result_datatype%MPI_VAL, target_datatype%MPI_VAL], int(target_rank, c_int), &
+            target_disp, op%MPI_VAL, win%MPI_VAL, int(tag, c_int)), ierror)
     end subroutine
 
     subroutine MPIX_Fetch_and_op_notify(origin_addr, result_addr, datatype, target_rank, target_disp, op, win, tag, &

@@ -21,8 +21,18 @@ extern "C" {
 #endif
 
 /* Start notified access. The call is collective over MPI_COMM_WORLD, and needed only if the first window that the
- * program makes does not contain all processes; otherwise the first window starts notified access. */
+ * program makes does not contain all processes; otherwise the first window starts notified access. A call that makes a
+ * window fails with the class MPI_ERR_COMM if notified access has not been started and the communicator does not
+ * contain all processes. */
 int MPIX_Notify_start(void);
+
+/* Choose whether the requests that MPIX_Rput_notify and MPIX_Rget_notify return later may be outstanding. The call
+ * concerns this process only. With a flag of 0, the setting at the start, an access is complete before its call
+ * returns, so that the program may pass the request to all calls of MPI. With another flag, accesses to other nodes
+ * overlap with what the program does next, and only the calls of this header complete the requests: MPI_Wait would wait
+ * forever, and MPI_Test would never report completion. A program that is linked with the library tern-notify-pmpi
+ * completes these requests by the names of MPI, too, and MPI_Init makes the call with the flag 1. */
+int MPIX_Notify_defer(int flag);
 
 /* Make a window with memory that MPIX_Win_free releases. The arguments are those of MPI_Win_allocate: each process
  * chooses size and disp_unit, and gets the address of its memory in *(void **)baseptr. Collective over comm. */
@@ -48,13 +58,14 @@ int MPIX_Put_notify(const void *origin_addr, int origin_count, MPI_Datatype orig
                     MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int tag);
 
 /* Get data, and notify the target when the data has been read and may be overwritten. The other arguments are those of
- * MPI_Get. The data is in the origin buffer when MPIX_Win_flush or MPIX_Win_flush_local returns. */
+ * MPI_Get. The data is in the origin buffer when MPIX_Win_flush or MPIX_Win_flush_local returns; a get from another
+ * node may be outstanding until then. */
 int MPIX_Get_notify(void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
                     MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int tag);
 
 /* Put or get data, notify the target, and return a request that completes when the origin buffer may be modified (put)
- * or contains the data (get). The request is an ordinary request of MPI, which MPI_Wait and MPIX_Wait complete and
- * free. */
+ * or contains the data (get). MPIX_Wait and its relatives complete and free the request. MPI_Wait does so, too, unless
+ * MPIX_Notify_defer allows the request to be outstanding. */
 int MPIX_Rput_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
                      MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int tag,
                      MPI_Request *request);
@@ -62,11 +73,21 @@ int MPIX_Rget_notify(void *origin_addr, int origin_count, MPI_Datatype origin_da
                      MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int tag,
                      MPI_Request *request);
 
-/* Accumulate, and notify the target. The other arguments are those of MPI_Accumulate, MPI_Fetch_and_op and
- * MPI_Compare_and_swap. op is one of the predefined operations of MPI, including MPI_REPLACE and MPI_NO_OP. */
+/* Accumulate, and notify the target. The other arguments are those of MPI_Accumulate, MPI_Raccumulate,
+ * MPI_Get_accumulate, MPI_Fetch_and_op and MPI_Compare_and_swap. op is one of the predefined operations of MPI,
+ * including MPI_REPLACE and MPI_NO_OP. The result of MPIX_Get_accumulate_notify has as many bytes as the target. The
+ * accumulate is complete when the call returns, so the request of MPIX_Raccumulate_notify is complete, and may be
+ * passed to all calls of MPI. */
 int MPIX_Accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
                            MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,
                            int tag);
+int MPIX_Raccumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
+                            MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op,
+                            MPI_Win win, int tag, MPI_Request *request);
+int MPIX_Get_accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                               void *result_addr, int result_count, MPI_Datatype result_datatype, int target_rank,
+                               MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op,
+                               MPI_Win win, int tag);
 int MPIX_Fetch_and_op_notify(const void *origin_addr, void *result_addr, MPI_Datatype datatype, int target_rank,
                              MPI_Aint target_disp, MPI_Op op, MPI_Win win, int tag);
 int MPIX_Compare_and_swap_notify(const void *origin_addr, const void *compare_addr, void *result_addr,
@@ -85,7 +106,8 @@ int MPIX_Win_flush_local_all(MPI_Win win);
 /* Make a request for expected_count notifications of accesses to this process on a window. source is a rank or
  * MPI_ANY_SOURCE, and tag a tag or MPI_ANY_TAG. The request is persistent: MPIX_Start starts it, any number of times,
  * the calls below wait for it, and MPIX_Request_free frees it. Starting a request that has not completed keeps the
- * notifications that have matched. The status of a completed request has the source and the tag of the last
+ * notifications that have matched. A wait for a request that is not started returns at once with an empty status, as
+ * for all persistent requests of MPI. The status of a completed request has the source and the tag of the last
  * notification; its count, in elements of MPI_BYTE, is the number of notifications. */
 int MPIX_Notify_init(MPI_Win win, int source, int tag, int expected_count, MPI_Request *request);
 
@@ -94,9 +116,10 @@ int MPIX_Notify_init(MPI_Win win, int source, int tag, int expected_count, MPI_R
 int MPIX_Iprobe_notify(int source, int tag, MPI_Win win, int *flag, MPI_Status *status);
 int MPIX_Probe_notify(int source, int tag, MPI_Win win, MPI_Status *status);
 
-/* Start requests, and wait for them. These are the calls of MPI without the X, which accept notification requests and
- * all requests of MPI, also mixed. A program that is linked with the library tern-notify-pmpi calls them by their names
- * in MPI. */
+/* Start requests, and wait for them. These are the calls of MPI without the X, which accept notification requests,
+ * requests of accesses and all requests of MPI, also mixed. A program that is linked with the library tern-notify-pmpi
+ * calls them by their names in MPI. Without this library, the calls of MPI do not know notification requests: MPI_Start
+ * fails with the class MPI_ERR_REQUEST, MPI_Wait waits forever, and MPI_Test never reports completion. */
 int MPIX_Start(MPI_Request *request);
 int MPIX_Startall(int count, MPI_Request array_of_requests[]);
 int MPIX_Wait(MPI_Request *request, MPI_Status *status);

@@ -1,6 +1,7 @@
 /* mpi_notify_f.h: the functions behind the Fortran module mpi_notify (mpi_notify.f90). C programs use mpi_notify.h.
  *
- * Handles are Fortran handles; counts and types are pairs, of the origin and of the target. */
+ * Handles are Fortran handles; counts and types are pairs, of the origin and of the target, or triples, of the origin,
+ * of the result and of the target. */
 #ifndef MPI_NOTIFY_F_H
 #define MPI_NOTIFY_F_H
 
@@ -15,6 +16,10 @@ int MPIX_Access_notify_f(int kind, void *origin, const MPI_Fint *counts, const M
                          MPI_Fint win, int tag, MPI_Fint *request);
 int MPIX_Accumulate_notify_f(const void *origin, const MPI_Fint *counts, const MPI_Fint *types, int rank, MPI_Aint disp,
                              MPI_Fint op, MPI_Fint win, int tag);
+int MPIX_Raccumulate_notify_f(const void *origin, const MPI_Fint *counts, const MPI_Fint *types, int rank,
+                              MPI_Aint disp, MPI_Fint op, MPI_Fint win, int tag, MPI_Fint *request);
+int MPIX_Get_accumulate_notify_f(const void *origin, void *result, const MPI_Fint *counts, const MPI_Fint *types,
+                                 int rank, MPI_Aint disp, MPI_Fint op, MPI_Fint win, int tag);
 int MPIX_Fetch_and_op_notify_f(const void *origin, void *result, MPI_Fint datatype, int rank, MPI_Aint disp,
                                MPI_Fint op, MPI_Fint win, int tag);
 int MPIX_Compare_and_swap_notify_f(const void *origin, const void *compare, void *result, MPI_Fint datatype, int rank,

@@ -95,7 +95,7 @@ static void check_operation(struct window *w, struct type type, size_t o)
 /* Promise: accumulates of all processes to the same elements are applied once each, whatever makes them. */
 static void check_atomic(struct window *w, MPI_Comm comm)
 {
-    int64_t one = 1, many[4] = { 1, 1, 1, 1 }, old, *memory = w->base;
+    int64_t one = 1, many[4] = { 1, 1, 1, 1 }, old, odd, *memory = w->base;
     struct {
         double value;
         int    index;
@@ -109,12 +109,17 @@ static void check_atomic(struct window *w, MPI_Comm comm)
         OK(foMPI_Accumulate(many, 4, MPI_INT64_T, 0, w->at[0], 4, MPI_INT64_T, foMPI_SUM, w->win));
         OK(foMPI_Accumulate(&mine, 1, MPI_DOUBLE_INT, 0, w->at[0] + 64, 1, MPI_DOUBLE_INT, foMPI_MAXLOC, w->win));
         OK(foMPI_Accumulate(&one, 1, MPI_LONG, 0, w->at[0] + 128, 1, MPI_LONG, foMPI_LXOR, w->win));
+        OK(foMPI_Accumulate(&one, 1, MPI_INT64_T, 0, w->at[0] + 163, 1, MPI_INT64_T, foMPI_SUM, w->win)); /* odd */
+        OK(foMPI_Fetch_and_op(&one, &odd, MPI_INT64_T, 0, w->at[0] + 163, foMPI_SUM, w->win));
+        MUST(odd >= 2 * i + 1);
     }
     OK(foMPI_Win_fence(MPI_MODE_NOSUCCEED, w->win));
     if (w->me == 0) {
         MUST(memory[0] == 100 * w->n && memory[1] == 50 * w->n && memory[3] == 50 * w->n);
         MUST(best->value == w->n - 1 && best->index == w->n - 1);
         MUST(memory[16] == 0);
+        memcpy(&odd, (char *)w->base + 163, sizeof odd);
+        MUST(odd == 100 * w->n);
     }
     MPI_Barrier(comm);
 }

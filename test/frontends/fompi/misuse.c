@@ -30,7 +30,7 @@ static void misuse_arguments(struct window *w)
     BAD(MPI_ERR_TYPE, foMPI_Accumulate(values, 1, mixed, next, w->at[next], 1, mixed, foMPI_SUM, w->win));
     BAD(MPI_ERR_TYPE, foMPI_Accumulate(values, 1, MPI_DOUBLE, next, w->at[next], 1, MPI_INT64_T, foMPI_SUM, w->win));
     BAD(MPI_ERR_TYPE, foMPI_Compare_and_swap(values, values, values, mixed, next, w->at[next], w->win));
-    BAD(MPI_ERR_ARG, foMPI_Fetch_and_op(values, values + 1, MPI_DOUBLE, next, w->at[next] + 1, foMPI_SUM, w->win));
+    BAD(MPI_ERR_ARG, foMPI_Compare_and_swap(values, values, values + 1, MPI_INT64_T, next, w->at[next] + 1, w->win));
     OK(foMPI_Win_unlock_all(w->win));
     BAD(MPI_ERR_TAG, foMPI_Put_notify(&number, 1, MPI_INT, next, w->at[next], 1, MPI_INT, w->win, 32768));
     BAD(MPI_ERR_TAG, foMPI_Get_notify(&number, 1, MPI_INT, next, w->at[next], 1, MPI_INT, w->win, -3));

@@ -106,6 +106,45 @@ static void check_gets(struct window *w, MPI_Comm comm)
     MPI_Barrier(comm);
 }
 
+/* Promise: notified accesses with requests may be outstanding together, and complete in any order and by any call. */
+static void check_outstanding(struct window *w, MPI_Comm comm)
+{
+    enum { MANY = 20 };
+    int           right = (w->me + 1) % w->n, left = (w->me + w->n - 1) % w->n, *memory = w->base, flag = 0;
+    int           out[MANY], got[MANY];
+    foMPI_Request puts[MANY], gets[MANY], request;
+
+    for (int i = 0; i < MANY; i++) {
+        out[i] = 1000 * w->me + i;
+        memory[i] = -1;
+        memory[MANY + i] = 100 * w->me + i;
+    }
+    MPI_Barrier(comm);
+    for (int i = 0; i < MANY; i++) {
+        MPI_Aint at = w->at[right] + 4 * i;
+
+        OK(foMPI_Rput_notify(&out[i], 1, MPI_INT, right, at, 1, MPI_INT, w->win, &puts[i], 11));
+        OK(foMPI_Rget_notify(&got[i], 1, MPI_INT, right, at + 4 * MANY, 1, MPI_INT, w->win, &gets[i], 11));
+    }
+    OK(foMPI_Rput_notify(NULL, 0, MPI_INT, right, w->at[right], 0, MPI_INT, w->win, &request, 11));
+    OK(foMPI_Request_free(&request));
+    for (int i = MANY - 1; i >= 0; i--) {
+        OK(foMPI_Wait(&gets[i], MPI_STATUS_IGNORE));
+        MUST(got[i] == 100 * right + i && gets[i] == foMPI_REQUEST_NULL);
+    }
+    for (int i = 0; i < MANY; i++, flag = 0) {
+        while (!flag)
+            OK(foMPI_Test(&puts[i], &flag, MPI_STATUS_IGNORE));
+    }
+    OK(foMPI_Notify_init(w->win, left, 11, 2 * MANY + 1, &request));
+    OK(foMPI_Start(&request));
+    OK(foMPI_Wait(&request, MPI_STATUS_IGNORE));
+    OK(foMPI_Request_free(&request));
+    for (int i = 0; i < MANY; i++)
+        MUST(memory[i] == 1000 * left + i);
+    MPI_Barrier(comm);
+}
+
 /* Promise: requests match what a model says, in every order of starts and arrivals. All processes send notifications
  * with tags 0 to 3 to rank 0, which takes them with random sources, tags and counts. */
 static void check_model(struct window *w, MPI_Comm comm)
@@ -185,6 +224,7 @@ void test_notify(MPI_Comm comm)
         MPI_Barrier(comm);
         check_counts(&w, comm);
         check_gets(&w, comm);
+        check_outstanding(&w, comm);
         check_model(&w, comm);
         check_mixed_orders(&w, comm);
         close_window(&w);
