@@ -430,8 +430,8 @@ tern_status tern_core_wait_step(const struct tern_wait *wait, struct tern_wait_s
     return step(wait, state);
 }
 
-/* Make the first polls of a wait for a reply, with fewer cores than ranks. If the rank that replies runs on another core
- * at the moment, polling for a little longer saves two switches of the core for each rank. If it does not, the polls are
+/* Make the first polls of a wait for a reply, with fewer cores than ranks. If the rank that replies is running on
+ * another core, polling for a little longer saves two switches of the core for each rank. If it is not, the polls are
  * in vain, and the next waits leave them out. */
 static __attribute__((noinline)) tern_status poll_for_reply(const struct tern_wait *wait)
 {

@@ -576,8 +576,8 @@ static void *waits_for_replies(void *arg)
     return NULL;
 }
 
-/* With fewer cores than ranks, a wait for a reply polls before it yields, and leaves that out for a while when it was in
- * vain twice in succession. */
+/* With fewer cores than ranks, a wait for a reply polls before it yields, and leaves that out for a while when it was
+ * in vain twice in succession. */
 static void waits_for_replies_poll_first(void **state)
 {
     struct replies replies = { 0 };
