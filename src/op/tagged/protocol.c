@@ -13,7 +13,7 @@
  * An inline or eager send is complete when it was handed to the link. A rendezvous, and a synchronous send of any
  * length, waits for a FIN, which the receiver sends when it has the data. This file contains the sender's part until
  * the message is handed to the link, and the operations with the state of messages that did not complete at once. The
- * queue of sends that have found no space, and the FIN, are in send.c. */
+ * queue of sends that have found no space, and the handler of FINs, are in send.c. */
 #include <stdlib.h>
 #include <string.h>
 

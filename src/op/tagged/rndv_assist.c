@@ -36,11 +36,6 @@
 /* The set of this rank's work splits that no message uses, as bits. */
 static _Atomic uint32_t free_splits = UINT32_MAX >> (32 - TERN_LINK_SPLITS);
 
-struct tern_work_split *tern_op_tagged_splits(int rank, int peer)
-{
-    return tern_core_ops_to(peer)->inject->work_splits(tern_core_link_to(peer), rank);
-}
-
 static unsigned split_index(const struct tern_tagged_op *op)
 {
     return (unsigned)(op->split - tern_op_tagged_splits(tern_job.boot.rank, op->request->source));

@@ -129,23 +129,3 @@ void tern_op_tagged_on_fin(const tern_am_event *event, void *user)
     }
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
 }
-
-tern_status tern_op_tagged_send_fin_now(int rank, uint64_t id, tern_status status)
-{
-    const uint32_t args[3] = { (uint32_t)id, (uint32_t)(id >> 32), (uint32_t)status };
-
-    if (tern_core_job_lost(rank))
-        return TERN_OK; /* a dead sender needs no FIN */
-    return tern_op_am_reply_own(rank, TERN_OP_AM_FIN, args, 3);
-}
-
-tern_status tern_op_tagged_send_fin(int rank, uint64_t id, tern_status status)
-{
-    tern_status st;
-
-    if (!tern_core_message_hold())
-        return TERN_AGAIN;
-    st = tern_op_tagged_send_fin_now(rank, id, status);
-    tern_core_message_release();
-    return st;
-}

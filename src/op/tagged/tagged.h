@@ -120,7 +120,10 @@ void tern_op_tagged_assist_stop(struct tern_tagged_op *op);
 enum { TERN_SPLIT_ADDR, TERN_SPLIT_SIZE, TERN_SPLIT_PROBE, TERN_SPLIT_PIECE };
 
 /* Return the work splits of the rank on the link to the peer. */
-struct tern_work_split *tern_op_tagged_splits(int rank, int peer);
+static inline struct tern_work_split *tern_op_tagged_splits(int rank, int peer)
+{
+    return tern_core_ops_to(peer)->inject->work_splits(tern_core_link_to(peer), rank);
+}
 
 /* Copy some of the pieces that receivers have opened to sends of the context. Must be called by the context's
  * thread. */
@@ -203,11 +206,6 @@ tern_status tern_op_tagged_start_send(struct tern_request *request);
 /* Retry the queued sends of the context. */
 void tern_op_tagged_progress_sends(struct tern_tagged *tagged);
 
-/* Send a FIN to the sender of a message. Returns TERN_AGAIN if there is no space or another thread is delivering. Only
- * the delivering thread may call tern_op_tagged_send_fin_now. */
-tern_status tern_op_tagged_send_fin(int rank, uint64_t id, tern_status status);
-tern_status tern_op_tagged_send_fin_now(int rank, uint64_t id, tern_status status);
-
 /* End the operation of a send: revoke access to its buffer, and remove the send from the queue. The caller holds the
  * lock; if the send is queued, the caller is the context's thread. */
 void tern_op_tagged_unsend(struct tern_tagged_op *op);
@@ -215,6 +213,11 @@ void tern_op_tagged_unsend(struct tern_tagged_op *op);
 void tern_op_tagged_on_fin(const tern_am_event *event, void *user); /* handler of FINs */
 
 /* ---- recv.c: receiving and matching ---- */
+
+/* Send a FIN to the sender of a message. Returns TERN_AGAIN if there is no space or another thread is delivering. Only
+ * the delivering thread may call tern_op_tagged_send_fin_now. */
+tern_status tern_op_tagged_send_fin(int rank, uint64_t id, tern_status status);
+tern_status tern_op_tagged_send_fin_now(int rank, uint64_t id, tern_status status);
 
 /* Drop the unexpected messages, now and in future, and send a FIN to the senders that wait for one. Returns false if
  * some messages are left. */
