@@ -25,8 +25,10 @@ void *tern_op_new(struct tern_ctx *ctx, size_t bytes, const struct tern_op_kind 
 
     if (TERN_LIKELY(!parked && bytes == sizeof(struct tern_op)))
         op = tern_core_op_new(ctx, kind, call);
+    else if (!parked)
+        op = tern_core_op_alloc(ctx, bytes, kind, call);
     else
-        op = tern_core_op_alloc(parked ? ctx->engine->ctx : ctx, bytes, kind, call);
+        op = tern_op_parked_alloc(ctx->engine, bytes, kind, call);
     if (TERN_UNLIKELY(!op))
         tern_base_fail(TERN_ERR_NOMEM, "%s: out of memory for another outstanding operation", call);
     return op;

@@ -274,7 +274,7 @@ static void counters_wrap(void **state)
 /* One consumer, and producers that share one end of the ring. The messages of each producer arrive in order. */
 struct crowd {
     struct pair                  p;
-    struct tern_ring_mp_producer outlet;
+    struct tern_ring_mp_producer shared;
     unsigned                     producers, each, skips; /* skips: out of ten */
 };
 
@@ -286,10 +286,10 @@ struct member {
 
 static bool take_shared(struct crowd *c, size_t min, size_t max, struct tern_ring_reservation *room)
 {
-    bool alone = tern_base_biased_lock(&c->outlet.lock);
-    bool taken = tern_base_ring_reserve(&c->outlet.producer, min, max, room);
+    bool alone = tern_base_biased_lock(&c->shared.lock);
+    bool taken = tern_base_ring_reserve(&c->shared.producer, min, max, room);
 
-    tern_base_biased_unlock(&c->outlet.lock, alone);
+    tern_base_biased_unlock(&c->shared.lock, alone);
     return taken;
 }
 
@@ -352,7 +352,7 @@ static void run_crowd(unsigned producers, size_t lines, unsigned skips)
     };
     struct member member[4];
 
-    c.outlet.producer = c.p.out;
+    c.shared.producer = c.p.out;
     for (unsigned i = 0; i < producers; i++) {
         member[i] = (struct member){ .crowd = &c, .who = i };
         assert_int_equal(pthread_create(&member[i].thread, NULL, produce, &member[i]), 0);

@@ -1,6 +1,15 @@
 /* acc_loops.h: the loops of accumulates, and a table of them. Only acc_kernels.c includes this file, once for each
  * vector width: ACC(name) makes the names of the functions, ACC_FOR is their attributes. A loop whose name begins with
- * fetch_ returns the old values. */
+ * fetch_ returns the old values.
+ *
+ * Macros define the loops. TYPE stands for the name of a number type: u8, u16, u32, u64, i8, i16, i32, i64, float or
+ * double. A loop that ACC_FOR compiles for wide vectors has the prefix wide_, as in wide_sum_u32.
+ *
+ *   NUMBERS    sum_TYPE, scaled_TYPE, fetch_scaled_TYPE
+ *   COMPLEX    scaled_complex_TYPE, fetch_scaled_complex_TYPE
+ *   LOOPS      OP_TYPE, fetch_OP_TYPE, where OP is prod, min, max, and, or, xor or replace; called by BITS, SIGNED and
+ *              FLOATS
+ *   PRODUCTS   prod_complex_TYPE, fetch_prod_complex_TYPE */
 
 /* ---- sum ---- */
 

@@ -3,6 +3,12 @@
  * Operations for which the CPU has an instruction use that instruction. All others compute the new value from the old
  * one (compute) and store it with compare-and-swap (change_8 to change_64). All operations are therefore atomic with
  * respect to each other, and to any atomic instruction that the application uses on the same value.
+ *
+ * Macros define the functions that are the same for several sizes or operators:
+ *
+ *   ARITHMETIC   sum, difference, product
+ *   OPERATIONS   change_8, change_16, change_32, change_64: change a value by compare-and-swap
+ *                apply_8, apply_16, apply_32, apply_64: execute any operation on a value
  */
 #include "op/atomic/exec.h"
 

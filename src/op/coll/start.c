@@ -164,7 +164,7 @@ static const struct tern_op_kind starter_kind = { .start = starter_start, .relea
 static tern_status park(struct tern_coll *c, const tern_opts *opts)
 {
     const tern_opts when = { .size = sizeof(when), .when = opts->when, .threshold = opts->threshold };
-    struct starter *s = tern_core_op_alloc(opts->when->engine->ctx, sizeof(*s), &starter_kind, c->op.call);
+    struct starter *s = tern_op_parked_alloc(opts->when->engine, sizeof(*s), &starter_kind, c->op.call);
 
     if (!s) {
         tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for a triggered operation", c->op.call);

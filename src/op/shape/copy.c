@@ -2,6 +2,12 @@
  *
  * The loops are written once, as inlined functions of the length. Called with a constant length, they compile to
  * loops of plain moves. Dimensions beyond the third are iterated outside of these loops.
+ *
+ * The macro LOOPS defines the functions that call row(), plane() and box() with one length:
+ *
+ *   row_1, row_2, row_4, row_8, row_16, row_32, row_64, row_any
+ *   plane_1, plane_2, plane_4, plane_8, plane_16, plane_32, plane_64, plane_any
+ *   box_1, box_2, box_4, box_8, box_16, box_32, box_64, box_any
  */
 #include "op/shape/copy.h"
 

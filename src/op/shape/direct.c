@@ -34,12 +34,13 @@ static inline uintptr_t remote_base(const struct tern_shape *shape)
 }
 
 /* A list of offsets, as the destination or the source of a transfer. Both lists have the same number of entries. */
-struct places {
+struct offset_list {
     const tern_layout_offset *at;
     uintptr_t                 base;
 };
 
-static inline unsigned char *place(const struct places *p, uint64_t i)
+/* Return the address of entry i. */
+static inline unsigned char *address_of(const struct offset_list *p, uint64_t i)
 {
     return (unsigned char *)(p->base + p->at[i]);
 }
@@ -47,17 +48,17 @@ static inline unsigned char *place(const struct places *p, uint64_t i)
 /* Copy entries of the same length on both sides; specialized for each common length. */
 static inline __attribute__((always_inline)) void copy_each(const struct tern_shape *shape, size_t len)
 {
-    struct places local = { shape->local.list, 0 }, remote = { shape->remote.list, remote_base(shape) };
-    struct places to = shape->get ? local : remote, from = shape->get ? remote : local;
-    uint64_t      count = shape->local.count, fetched = shape->total > COLD && count > AHEAD ? count - AHEAD : 0, i = 0;
+    struct offset_list local = { shape->local.list, 0 }, remote = { shape->remote.list, remote_base(shape) };
+    struct offset_list to = shape->get ? local : remote, from = shape->get ? remote : local;
+    uint64_t count = shape->local.count, fetched = shape->total > COLD && count > AHEAD ? count - AHEAD : 0, i = 0;
 
     for (; i < fetched; i++) {
-        __builtin_prefetch(place(&from, i + AHEAD));
-        __builtin_prefetch(place(&to, i + AHEAD));
-        tern_op_move(place(&to, i), place(&from, i), len);
+        __builtin_prefetch(address_of(&from, i + AHEAD));
+        __builtin_prefetch(address_of(&to, i + AHEAD));
+        tern_op_move(address_of(&to, i), address_of(&from, i), len);
     }
     for (; i < count; i++)
-        tern_op_move(place(&to, i), place(&from, i), len);
+        tern_op_move(address_of(&to, i), address_of(&from, i), len);
 }
 
 static void copy_indexed(const struct tern_shape *shape)

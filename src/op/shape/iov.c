@@ -119,8 +119,8 @@ static tern_status heap_send(struct heap *h, struct tern_lane *lane, const struc
 }
 
 /* Transfer a long piece, or collect a short one. */
-static tern_status take(struct heap *h, const struct tern_link_iov *piece, struct tern_lane *lane,
-                        const struct tern_shape *shape)
+static tern_status transfer_or_collect(struct heap *h, const struct tern_link_iov *piece, struct tern_lane *lane,
+                                       const struct tern_shape *shape)
 {
     struct tern_link_iov none = { h->low, NULL, 0 };
     struct tern_xfer     xfer = {
@@ -151,7 +151,7 @@ static tern_status iov_start(struct tern_multi *m, struct tern_op *op, struct te
     while (walk.left > 0 && st == TERN_OK) {
         struct tern_link_iov piece = walk_next(&walk);
 
-        st = take(&heap, &piece, lane, shape);
+        st = transfer_or_collect(&heap, &piece, lane, shape);
     }
     return st == TERN_OK ? heap_send(&heap, lane, shape) : st;
 }

@@ -129,14 +129,15 @@ struct packing {
     bool                             packs; /* true: copy into the buffer */
 };
 
-static unsigned char *place(const struct packing *p, uint64_t where)
+/* Return the address in the layout's memory at an offset. */
+static unsigned char *address_of(const struct packing *p, uint64_t where)
 {
     return (unsigned char *)((uintptr_t)p->memory->base + where); /* base may be NULL */
 }
 
 static void copy_run(struct packing *p, uint64_t where, uint64_t len)
 {
-    unsigned char *there = place(p, where);
+    unsigned char *there = address_of(p, where);
 
     if (p->packs)
         tern_copy(p->buffer, there, len);
@@ -149,7 +150,7 @@ static void copy_run(struct packing *p, uint64_t where, uint64_t len)
 static void copy_box(struct packing *p, uint64_t where, unsigned inner, uint64_t count)
 {
     struct tern_copy_dim dim[TERN_STRIDE_DIMS];
-    unsigned char       *there = place(p, where);
+    unsigned char       *there = address_of(p, where);
     uint64_t             bytes = p->side->run;
 
     for (unsigned i = 0; i <= inner; i++) {

@@ -5,6 +5,12 @@
  * in their shortest dimension and elements have 1, 2, 4 or 8 bytes, a tile consists of blocks that are transposed in
  * registers. A block has as many rows of 16 bytes as there are elements in a row. Interleaving row i with row i + n/2,
  * log2(n) times, turns n rows into n columns.
+ *
+ * The macros BLOCK and DENSE define the functions for elements of 8, 16, 32 and 64 bits:
+ *
+ *   block_8, block_16, block_32, block_64       transpose a block in registers
+ *   square_8, square_16, square_32, square_64   transpose the blocks of a square
+ *   tile_8, tile_16, tile_32, tile_64           transpose a tile; tile_any, which is not from a macro, copies any tile
  */
 #include "base/simd.h"
 #include "op/shape/copy.h"

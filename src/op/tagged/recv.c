@@ -1,4 +1,4 @@
-/* recv.c: incoming tagged messages: matching, and storing unexpected messages.
+/* recv.c: incoming tagged messages: matching, storing unexpected messages, and sending FINs.
  *
  * An incoming message is matched with the oldest receive that accepts it (match.h), and its bytes are copied directly
  * into the buffer of the receive. A message that matches no receive is copied and stored, up to TERN_MSG_KEEP bytes in
@@ -73,6 +73,28 @@ static bool deliver(struct tern_request *request, const struct tern_tagged_arriv
     op->fetched = arrived->bytes;
     tern_op_tagged_matched(op);
     return true;
+}
+
+/* ---- FINs ---- */
+
+tern_status tern_op_tagged_send_fin_now(int rank, uint64_t id, tern_status status)
+{
+    const uint32_t args[3] = { (uint32_t)id, (uint32_t)(id >> 32), (uint32_t)status };
+
+    if (tern_core_job_lost(rank))
+        return TERN_OK; /* a dead sender needs no FIN */
+    return tern_op_am_reply_own(rank, TERN_OP_AM_FIN, args, 3);
+}
+
+tern_status tern_op_tagged_send_fin(int rank, uint64_t id, tern_status status)
+{
+    tern_status st;
+
+    if (!tern_core_message_hold())
+        return TERN_AGAIN;
+    st = tern_op_tagged_send_fin_now(rank, id, status);
+    tern_core_message_release();
+    return st;
 }
 
 /* ---- unexpected messages ---- */

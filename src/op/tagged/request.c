@@ -1,4 +1,4 @@
-/* request.c: the life of a request, and the operations of requests that did not complete at once. See request.h. */
+/* request.c: the life of a request: completion, cancellation, events and reports. See request.h. */
 #include "op/tagged/tagged.h"
 
 #include <inttypes.h>
@@ -6,92 +6,15 @@
 #include <stdlib.h>
 
 struct tern_biased_lock tern_op_tagged_lock;
-_Atomic uint32_t        tern_op_tagged_awaiting_fin;
 
-/* ---- operations ---- */
-
-/* All operations; guarded by the lock. The lower half of the id of an operation is its index here; the upper half
- * distinguishes successive uses. */
-static struct tern_tagged_op **table;
-static uint32_t                count;
-static struct tern_list        unused = TERN_LIST_INIT(unused);
-
-static void set_awaiting_fin(uint32_t sends)
-{
-    /* relaxed: a hint for readers without the lock */
-    atomic_store_explicit(&tern_op_tagged_awaiting_fin, sends, memory_order_relaxed);
-}
-
-/* Add one more operation to the table, whose capacity is a power of two. Returns NULL if there is no memory. */
-static struct tern_list *op_make(void)
-{
-    struct tern_tagged_op **wider = table, *op = calloc(1, sizeof(*op));
-
-    if (op && (count & (count - 1)) == 0)
-        wider = realloc(table, (count > 0 ? 2 * count : 1) * sizeof(struct tern_tagged_op *));
-    if (!op || !wider) {
-        free(op);
-        return NULL;
-    }
-    table = wider;
-    op->index = count;
-    table[count++] = op;
-    return &op->node;
-}
-
-struct tern_tagged_op *tern_op_tagged_op_new(struct tern_request *request, bool wants_fin)
-{
-    struct tern_list      *node = tern_base_list_pop(&unused);
-    struct tern_tagged_op *op;
-
-    if (!node && !(node = op_make()))
-        return NULL;
-    op = TERN_LIST_ITEM(node, struct tern_tagged_op, node);
-    *op = (struct tern_tagged_op){ .request = request, .index = op->index, .use = op->use + 1 };
-    op->use += op->use == 0; /* 0 is not a valid id */
-    tern_base_list_init(&op->node);
-    if (wants_fin) {
-        op->id = (uint64_t)op->use << 32 | op->index;
-        set_awaiting_fin(tern_op_tagged_awaiting_fin + 1);
-    }
-    request->op = op;
-    request->ctx->tagged->ops++;
-    return op;
-}
-
-void tern_op_tagged_op_free(struct tern_tagged_op *op)
-{
-    if (op->request->kind != TERN_REQUEST_RECV && op->id != 0)
-        set_awaiting_fin(tern_op_tagged_awaiting_fin - 1);
-    op->request->ctx->tagged->ops--;
-    op->request->op = NULL;
-    op->request = NULL;
-    tern_base_list_remove(&op->node);
-    tern_base_list_push(&unused, &op->node);
-}
-
-struct tern_tagged_op *tern_op_tagged_op_find(int rank, uint64_t id)
-{
-    struct tern_tagged_op *op = (uint32_t)id < count ? table[(uint32_t)id] : NULL;
-
-    return op && op->request && op->id == id && !op->queued && op->request->kind != TERN_REQUEST_RECV &&
-                   op->request->peer == rank
-               ? op
-               : NULL;
-}
-
-/* ---- the life of a request ---- */
-
-void tern_op_request_wish(struct tern_request *request, bool wished)
+void tern_op_request_wish_toggle(struct tern_request *request)
 {
     struct tern_tagged *tagged = request->ctx->tagged;
+    uint32_t            wishes = atomic_load_explicit(&tagged->wishes, memory_order_relaxed);
 
-    if (wished == ((request->watch & TERN_REQUEST_WISHED) != 0))
-        return;
     request->watch ^= TERN_REQUEST_WISHED;
     /* relaxed: a hint for the helper thread; tern_op_helper_wake() orders it */
-    atomic_store_explicit(&tagged->wishes,
-                          atomic_load_explicit(&tagged->wishes, memory_order_relaxed) + (wished ? 1 : UINT32_MAX),
+    atomic_store_explicit(&tagged->wishes, request->watch & TERN_REQUEST_WISHED ? wishes + 1 : wishes - 1,
                           memory_order_relaxed);
 }
 
@@ -251,14 +174,4 @@ bool tern_op_request_hopeless(struct tern_request *request)
     }
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
     return hopeless;
-}
-
-void tern_op_tagged_op_close(void)
-{
-    tern_base_list_init(&unused);
-    while (count > 0)
-        free(table[--count]);
-    free(table);
-    table = NULL;
-    set_awaiting_fin(0);
 }

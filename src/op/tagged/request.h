@@ -86,31 +86,30 @@ _Static_assert(offsetof(struct tern_request, kind) - offsetof(struct tern_reques
 /* A send or a matched receive that did not complete at once. The context's thread advances a queued send, the
  * delivering thread a send that waits for a FIN, and the thread that holds the engine's lock a matched receive. */
 struct tern_tagged_op {
-    struct tern_list                 node;       /* in a list of the context (queue, matched), or unused */
-    struct tern_request             *request;    /* NULL: unused */
-    uint8_t                          kind;       /* kind of a send: enum wire_tagged_kind */
-    const struct tern_tagged_method *method;     /* method of a matched receive */
-    uint32_t                         index, use; /* position in the table of operations, and number of uses */
-    uint64_t                         id;         /* identifies the send in its FIN; 0: the send waits for no FIN */
-    struct tern_mem_handle           handle;     /* handle of the sender's memory; size 0: nothing is exposed or to be
-                                                  * fetched */
-    bool                             queued;     /* a send that has not been handed to the link */
+    struct tern_list                   node;       /* in a list of the context (queue, matched), or unused */
+    struct tern_request               *request;    /* NULL: unused */
+    const struct tern_tagged_protocol *protocol;   /* of a send, or of a receive whose fetch has started */
+    uint32_t                           index, use; /* position in the table of operations, and number of uses */
+    uint64_t                           id;         /* identifies the send in its FIN; 0: the send waits for no FIN */
+    struct tern_mem_handle             handle;     /* handle of the sender's memory; size 0: nothing is exposed or to be
+                                                    * fetched */
+    bool                               queued;     /* a send that has not been handed to the link */
     /* Fields of a receive whose data is fetched. */
-    bool                             attached;
-    uint64_t                         fetched;   /* bytes that came with the RTS or were requested by gets */
-    uint64_t                         want;      /* total number of bytes to receive */
-    uint64_t                         chunk;     /* bytes per get */
-    uint64_t                         begin;     /* offset of the message in the part */
-    uint32_t                         in_flight; /* gets that have not landed */
-    struct tern_link_part            part;
-    struct tern_op                   fetch; /* on the engine's context */
+    bool                               attached;
+    uint64_t                           fetched;   /* bytes that came with the RTS or were requested by gets */
+    uint64_t                           want;      /* total number of bytes to receive */
+    uint64_t                           chunk;     /* bytes per get */
+    uint64_t                           begin;     /* offset of the message in the part */
+    uint32_t                           in_flight; /* gets that have not landed */
+    struct tern_link_part              part;
+    struct tern_op                     fetch; /* on the engine's context */
     /* Fields of a receive whose copy is split with the sender (rndv_assist.c). */
-    struct tern_work_split          *split;         /* NULL: the sender does not copy */
-    uint64_t                         opened, taken; /* pieces: opened to both sides, and taken by this rank */
-    bool                             assist_sent;   /* the ASSIST has been sent */
-    bool                             stored;        /* the sender reaches the buffer by stores, so the copy is left to
+    struct tern_work_split            *split;         /* NULL: the sender does not copy */
+    uint64_t                           opened, taken; /* pieces: opened to both sides, and taken by this rank */
+    bool                               assist_sent;   /* the ASSIST has been sent */
+    bool                               stored;        /* the sender reaches the buffer by stores, so the copy is left to
                                                        * the sender while it makes progress */
-    uint64_t                         seen;          /* if stored: position at which the sender was at the last poll */
+    uint64_t                           seen;          /* if stored: position at which the sender was at the last poll */
 };
 
 /* The state of a context for messages with one peer. */
@@ -244,8 +243,13 @@ static inline void tern_op_request_end(struct tern_request *request, tern_status
 }
 
 /* Count a receive in wishes, so that it makes progress while the program computes, or stop counting it. The caller
- * holds the lock. */
-void tern_op_request_wish(struct tern_request *request, bool wished);
+ * holds the lock. tern_op_request_wish_toggle does the opposite of what was done last. */
+void               tern_op_request_wish_toggle(struct tern_request *request);
+static inline void tern_op_request_wish(struct tern_request *request, bool wished)
+{
+    if (TERN_UNLIKELY(wished != ((request->watch & TERN_REQUEST_WISHED) != 0)))
+        tern_op_request_wish_toggle(request);
+}
 
 /* Check whether an active request can never complete because every rank that could complete it is dead. If so, complete
  * the request and return true. */
@@ -281,6 +285,8 @@ struct tern_tagged_text {
     char source[24], tag[40];
 };
 struct tern_tagged_text tern_op_tagged_text(const struct tern_match_name *name, bool recv);
+
+/* ---- protocol.c: the operations of requests that did not complete at once ---- */
 
 /* Give a request an operation. wants_fin: the request is a send that waits for a FIN, and the operation gets an id.
  * Returns NULL if there is no memory. The caller of tern_op_tagged_op_new, tern_op_tagged_op_free and

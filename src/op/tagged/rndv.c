@@ -49,21 +49,23 @@ tern_status tern_op_tagged_reach(int rank, const struct tern_mem_handle *handle,
     return tern_core_links_attach(part->link, handle, "", part);
 }
 
-/* Attach the sender's memory. */
-static tern_status attach(struct tern_tagged_op *op)
+bool tern_op_tagged_rndv_attach(struct tern_tagged_op *op)
 {
     uint64_t    left = op->want - op->fetched;
     tern_status st;
 
     op->chunk = left > tern_opt.msg_chunked ? tern_opt.msg_chunk : left;
-    if (!(op->handle.region & WIRE_TAGGED_OWN))
-        return find_part(op);
-    st = tern_op_tagged_reach(op->request->source, &op->handle, &op->part);
-    op->attached = st == TERN_OK;
-    return st;
+    if (op->handle.region & WIRE_TAGGED_OWN) {
+        st = tern_op_tagged_reach(op->request->source, &op->handle, &op->part);
+        op->attached = st == TERN_OK;
+    } else {
+        st = find_part(op);
+    }
+    tern_op_tagged_fail(op, st);
+    return st == TERN_OK;
 }
 
-static void detach(struct tern_tagged_op *op)
+void tern_op_tagged_rndv_stop(struct tern_tagged_op *op)
 {
     if (op->attached)
         tern_job.ops[op->part.link]->detach(tern_job.link[op->part.link], &op->part);
@@ -100,8 +102,8 @@ tern_status tern_op_tagged_get(struct tern_tagged_op *op, uint64_t at, uint64_t 
     return st;
 }
 
-/* Start as many gets as flow control permits. There are none if all data came with the message. */
-static bool fetch(struct tern_tagged_op *op)
+/* Start as many gets as flow control permits. There are none if all data came with the RTS. */
+bool tern_op_tagged_rndv_fetch(struct tern_tagged_op *op)
 {
     uint32_t now = 0, window = (uint32_t)tern_opt.msg_window; /* now: gets that completed immediately */
 
@@ -122,26 +124,6 @@ static bool fetch(struct tern_tagged_op *op)
         now += st == TERN_OK;
     }
     return op->in_flight == 0;
-}
-
-static const struct tern_tagged_method by_message = { "eager", fetch }, by_gets = { "rendezvous", fetch };
-
-/* Choose the method for the rest of a message, and prepare it. */
-static const struct tern_tagged_method *choose_method(struct tern_tagged_op *op)
-{
-    if (op->fetched >= op->want)
-        return &by_message;
-    tern_op_tagged_fail(op, attach(op));
-    return tern_op_tagged_split(op) ? &tern_tagged_by_split : &by_gets;
-}
-
-/* Release the resources of the fetch. When the function returns, no rank writes to the buffer. It may be called
- * twice. */
-static void stop(struct tern_tagged_op *op)
-{
-    if (op->split)
-        tern_op_tagged_split_stop(op);
-    detach(op);
 }
 
 /* ---- the receiver's operation ---- */
@@ -180,9 +162,9 @@ static void fetch_advance(struct tern_op *fetch)
 {
     struct tern_tagged_op *op = fetch->data;
 
-    if (!op->method->fetch(op))
+    if (!op->protocol->fetch(op))
         return;
-    stop(op);
+    op->protocol->stop(op);
     if (!send_fin(op))
         return;
     tern_core_op_complete(fetch, TERN_OK); /* the request has its own status */
@@ -202,14 +184,16 @@ static void fetch_ended(struct tern_op *fetch, struct tern_op *transfer, tern_st
 /* Release the fetch, which has ended, or whose context is closed. */
 static void fetch_release(struct tern_op *fetch)
 {
-    stop(fetch->data);
+    struct tern_tagged_op *op = fetch->data;
+
+    op->protocol->stop(op);
 }
 
 static void fetch_describe(const struct tern_op *fetch, char *text, size_t size)
 {
     const struct tern_tagged_op *op = fetch->data;
 
-    snprintf(text, size, "receive of a tagged message of rank %d by %s", op->part.rank, op->method->name);
+    snprintf(text, size, "receive of a tagged message of rank %d by %s", op->part.rank, op->protocol->name);
 }
 
 static const struct tern_op_kind fetch_kind = {
@@ -238,7 +222,7 @@ static void start(struct tern_engine *engine, struct tern_tagged_op *op)
 
     op->want = request->len < request->size ? request->len : request->size;
     op->part = (struct tern_link_part){ .rank = request->source, .link = tern_job.peer_link[request->source] };
-    op->method = choose_method(op);
+    op->protocol = tern_op_tagged_choose_fetch(op);
     tern_core_op_init(&op->fetch, engine->ctx, &fetch_kind, "tern_recv");
     op->fetch.data = op;
     op->fetch.link.xfer = (struct tern_xfer){ .part = &op->part, .len = op->want, .get = true };

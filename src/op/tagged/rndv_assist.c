@@ -27,7 +27,7 @@
 
 #define PAGE 4096u            /* granularity of copies by the kernel */
 #define LEAST_SPLIT 32768u    /* bytes: smaller messages are not split with the sender */
-#define PATIENCE 1000000000ll /* ns: the longest wait of tern_op_tagged_split_stop() */
+#define PATIENCE 1000000000ll /* ns: the longest wait of split_stop() */
 #define ABSENT 50000ll        /* ns without a store after which the sender is assumed to be outside of Tern calls */
 #define UNASKED 16u           /* number of messages before the receiver waits for such a sender again */
 
@@ -35,11 +35,6 @@
 
 /* The set of this rank's work splits that no message uses, as bits. */
 static _Atomic uint32_t free_splits = UINT32_MAX >> (32 - TERN_LINK_SPLITS);
-
-struct tern_work_split *tern_op_tagged_splits(int rank, int peer)
-{
-    return tern_core_ops_to(peer)->inject->work_splits(tern_core_link_to(peer), rank);
-}
 
 static unsigned split_index(const struct tern_tagged_op *op)
 {
@@ -101,7 +96,7 @@ static struct tern_tagged_peer *flow_of(const struct tern_tagged_op *op)
 }
 
 /* Pieces are counted from the beginning of the message, including the bytes that came with the RTS. */
-bool tern_op_tagged_split(struct tern_tagged_op *op)
+bool tern_op_tagged_assist_begin(struct tern_tagged_op *op)
 {
     static _Atomic uint32_t keys;
     uint64_t                args[TERN_SPLIT_ARGS], left = op->want - op->fetched, piece;
@@ -245,7 +240,7 @@ static bool split_pump(struct tern_tagged_op *op)
 
 /* Return whether all pieces have landed, including those that the sender copies. If the receive has failed, only the
  * pieces that the sender has taken must land. */
-static bool fetch(struct tern_tagged_op *op)
+bool tern_op_tagged_assist_fetch(struct tern_tagged_op *op)
 {
     if (!op->split)
         return true;
@@ -264,7 +259,10 @@ static bool fetch(struct tern_tagged_op *op)
     return true;
 }
 
-void tern_op_tagged_split_stop(struct tern_tagged_op *op)
+/* Make sure that the sender does not write to the buffer any more, before the program gets it back. The wait for the
+ * pieces that the sender has taken is usually short, because the sender copies them at once. It is bounded, because the
+ * sender's process may be stopped. */
+static void split_stop(struct tern_tagged_op *op)
 {
     int64_t until = tern_base_now() + PATIENCE;
 
@@ -276,4 +274,9 @@ void tern_op_tagged_split_stop(struct tern_tagged_op *op)
     op->split = NULL;
 }
 
-const struct tern_tagged_method tern_tagged_by_split = { "rendezvous with the sender's assistance", fetch };
+void tern_op_tagged_assist_stop(struct tern_tagged_op *op)
+{
+    if (op->split)
+        split_stop(op);
+    tern_op_tagged_rndv_stop(op);
+}

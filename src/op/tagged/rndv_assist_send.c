@@ -35,9 +35,10 @@ static uint64_t arg_of(const struct tern_work_split *split, unsigned i)
 }
 
 /* Record an ASSIST, if there is space and its values are plausible. They are not plausible if the split is already in
- * use for another message. */
-static void accept(struct tern_request *request, struct tern_work_split *split, uint32_t key)
+ * use for another message. A message is assisted once, and only if the receiver can fetch its data. */
+static void accept(struct tern_tagged_op *op, struct tern_work_split *split, uint32_t key)
 {
+    struct tern_request      *request = op->request;
     struct tern_tagged       *tagged = request->ctx->tagged;
     uint32_t                  n = assists_of(tagged);
     struct tern_tagged_assist assist = { .request = request,
@@ -48,8 +49,10 @@ static void accept(struct tern_request *request, struct tern_work_split *split, 
                                          .probe = arg_of(split, TERN_SPLIT_PROBE),
                                          .piece = arg_of(split, TERN_SPLIT_PIECE) };
 
-    if (n == TERN_LINK_SPLITS || assist.size > request->size || assist.piece == 0)
+    if (op->protocol != &tern_op_protocol_rndv || n == TERN_LINK_SPLITS || assist.size > request->size ||
+        assist.piece == 0)
         return;
+    op->protocol = &tern_op_protocol_rndv_assist;
     tagged->assist_bytes = (n > 0 ? tagged->assist_bytes : 0) + assist.size;
     tagged->assist[n] = assist;
     set_assists(tagged, n + 1);
@@ -69,7 +72,7 @@ void tern_op_tagged_on_assist(const tern_am_event *event, void *user)
     tern_base_order_after(&tern_op_tagged_lock); /* pairs with tern_base_order_before() in the sending thread */
     alone = tern_base_biased_lock(&tern_op_tagged_lock);
     if ((op = tern_op_tagged_op_find(rank, event->args[0] | (uint64_t)event->args[1] << 32)))
-        accept(op->request, tern_op_tagged_splits(rank, rank) + event->args[2], event->args[3]);
+        accept(op, tern_op_tagged_splits(rank, rank) + event->args[2], event->args[3]);
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
 }
 

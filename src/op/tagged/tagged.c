@@ -120,7 +120,8 @@ void tern_op_tagged_advance(struct tern_ctx *ctx)
     (void)atomic_exchange_explicit(&ctx->attention, false, memory_order_acquire);
     if (has_matched(tagged))
         tern_op_tagged_rndv_start(ctx);
-    tern_op_tagged_progress_sends(tagged);
+    if (!tern_base_list_empty(&tagged->queue))
+        tern_op_tagged_progress_sends(tagged);
     if (TERN_UNLIKELY(atomic_load_explicit(&tagged->assists, memory_order_relaxed) > 0)) /* a hint */
         tern_op_tagged_help(ctx);
     losses = atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed);

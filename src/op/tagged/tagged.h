@@ -1,6 +1,6 @@
 /* tagged.h: tagged messages, below the argument checks of the public calls.
  *
- * The length of a message and the path to the peer select one of four protocols: inline (the data is in
+ * The length of a message and the path to the peer select one of four protocols (protocol.c): inline (the data is in
  * the head of a link message), eager (the data travels with the message), rendezvous (the sender sends an RTS and the
  * receiver fetches the data), and rendezvous with the sender's assistance (both ranks copy).
  *
@@ -21,13 +21,29 @@
 #include "op/trigger/engine.h"
 #include "op/wire.h"
 
-/* A way in which a matched receive fetches the rest of its message. */
-struct tern_tagged_method {
+/* A protocol: how the data of a message gets from the buffer of the sender into that of the receiver. The protocols are
+ * constants, which are defined in protocol.c. */
+struct tern_tagged_protocol {
     const char *name;
-    /* Fetch data. Returns true if no transfer is in flight, and all data has landed or the receive has failed. The
-     * function may be called again afterwards. */
+    /* Sender: whether the message exposes the sender's buffer, so that every send waits for a FIN. */
+    bool        exposes;
+    /* Sender: hand the message to the link. op is NULL for a message that completes with this call. Returns TERN_AGAIN
+     * if there is no space. After TERN_OK the FIN may have freed the operation. */
+    tern_status (*send)(struct tern_ctx *ctx, int rank, uint64_t tag, const void *data, size_t len,
+                        struct tern_tagged_op *op);
+    /* Sender: revoke access to the buffer, because the FIN has arrived or the send was withdrawn. The caller holds the
+     * lock. */
+    void (*unsend)(struct tern_tagged_op *op);
+    /* Receiver: fetch the data that did not come with the message. Returns true if no transfer is in flight, and all
+     * data has landed or the receive has failed. The function may be called again afterwards. */
     bool (*fetch)(struct tern_tagged_op *op);
+    /* Receiver: release the resources of the fetch. When the function returns, no rank writes to the buffer. It may be
+     * called twice. */
+    void (*stop)(struct tern_tagged_op *op);
 };
+
+extern const struct tern_tagged_protocol tern_op_protocol_inline, tern_op_protocol_eager, tern_op_protocol_rndv,
+    tern_op_protocol_rndv_assist;
 
 /* An unexpected message: it arrived before a matching receive was posted, and is stored. */
 struct tern_message {
@@ -78,6 +94,12 @@ static inline void tern_op_tagged_fail(struct tern_tagged_op *op, tern_status st
         op->request->status = st;
 }
 
+/* The functions of the protocol rendezvous. tern_op_tagged_rndv_attach attaches the sender's memory before the first
+ * fetch. If that fails, the receive fails, and the function returns false. */
+bool tern_op_tagged_rndv_attach(struct tern_tagged_op *op);
+bool tern_op_tagged_rndv_fetch(struct tern_tagged_op *op);
+void tern_op_tagged_rndv_stop(struct tern_tagged_op *op);
+
 /* Attach the memory of a process for one message. */
 tern_status tern_op_tagged_reach(int rank, const struct tern_mem_handle *handle, struct tern_link_part *part);
 
@@ -86,15 +108,11 @@ tern_status tern_op_tagged_get(struct tern_tagged_op *op, uint64_t at, uint64_t 
 
 /* ---- rndv_assist.c, rndv_assist_send.c: the sender copies, too ---- */
 
-/* Set up a work split of a message whose sender's memory is attached, if the sender should copy, too. Returns true if
- * the method of the receive is tern_tagged_by_split, and false if the sender should not copy. */
-bool                                   tern_op_tagged_split(struct tern_tagged_op *op);
-extern const struct tern_tagged_method tern_tagged_by_split;
-
-/* Make sure that the sender does not write to the buffer any more, before the program gets it back. The wait for the
- * pieces that the sender has taken is usually short, because the sender copies them at once. It is bounded, because the
- * sender's process may be stopped. */
-void tern_op_tagged_split_stop(struct tern_tagged_op *op);
+/* The functions of the protocol with assistance. tern_op_tagged_assist_begin sets up a work split of a message whose
+ * sender's memory is attached. It returns false if the sender should not copy. */
+bool tern_op_tagged_assist_begin(struct tern_tagged_op *op);
+bool tern_op_tagged_assist_fetch(struct tern_tagged_op *op);
+void tern_op_tagged_assist_stop(struct tern_tagged_op *op);
 
 /* The arguments of an ASSIST: two halves of the id of the send, the index of the work split, and the split's key. The
  * user words of a work split describe the receiver's memory. */
@@ -102,7 +120,10 @@ void tern_op_tagged_split_stop(struct tern_tagged_op *op);
 enum { TERN_SPLIT_ADDR, TERN_SPLIT_SIZE, TERN_SPLIT_PROBE, TERN_SPLIT_PIECE };
 
 /* Return the work splits of the rank on the link to the peer. */
-struct tern_work_split *tern_op_tagged_splits(int rank, int peer);
+static inline struct tern_work_split *tern_op_tagged_splits(int rank, int peer)
+{
+    return tern_core_ops_to(peer)->inject->work_splits(tern_core_link_to(peer), rank);
+}
 
 /* Copy some of the pieces that receivers have opened to sends of the context. Must be called by the context's
  * thread. */
@@ -113,10 +134,12 @@ void tern_op_tagged_help_end(const struct tern_request *request);
 
 void tern_op_tagged_on_assist(const tern_am_event *event, void *user); /* handler of ASSISTs */
 
-/* ---- send.c: sends ---- */
+/* ---- protocol.c: the protocols, and sends that complete at once ---- */
 
-/* Start a send whose peer, tag, buffer and size are set. If the call returns an error, the request is not active. */
-tern_status tern_op_tagged_start_send(struct tern_request *request);
+/* Choose the protocol of a message. The sender chooses by the length; sync: the send is synchronous. The receiver of an
+ * RTS chooses whether the sender should assist, and attaches the sender's memory. */
+const struct tern_tagged_protocol *tern_op_tagged_choose_send(int rank, size_t len, bool sync);
+const struct tern_tagged_protocol *tern_op_tagged_choose_fetch(struct tern_tagged_op *op);
 
 /* Send an inline or eager message that needs no FIN, if there is space now and no send to the rank is queued. Returns
  * TERN_AGAIN if the message needs a request. */
@@ -132,19 +155,19 @@ static inline __attribute__((always_inline)) const struct tern_tagged_peer *tern
     const struct tern_ctx *ctx, const struct tern_tagged *tagged, int rank, size_t len)
 {
     const struct tern_tagged_peer *flow;
-    struct tern_ring_mp_producer  *outlet;
+    struct tern_ring_mp_producer  *ring;
 
     /* acquire: see tern_core_job_check_deaths() */
     if (TERN_UNLIKELY(len > wire_tagged_room(false) || !tagged || tern_core_ctx_has_ops(ctx) ||
                       atomic_load_explicit(&tern_job.boot.segment->losses, memory_order_acquire) != 0))
         return NULL;
     flow = &tagged->peer[rank];
-    outlet = flow->inject.producer;
-    if (TERN_UNLIKELY(!outlet || flow->queued > 0 || !tern_base_biased_trylock(&outlet->lock)))
+    ring = flow->inject.producer;
+    if (TERN_UNLIKELY(!ring || flow->queued > 0 || !tern_base_biased_trylock(&ring->lock)))
         return NULL;
-    if (TERN_LIKELY(tern_base_ring_has_cell(&outlet->producer)))
+    if (TERN_LIKELY(tern_base_ring_has_cell(&ring->producer)))
         return flow;
-    tern_base_biased_unlock(&outlet->lock, true);
+    tern_base_biased_unlock(&ring->lock, true);
     return NULL;
 }
 
@@ -158,13 +181,12 @@ static inline __attribute__((always_inline)) tern_status tern_op_tagged_push(con
                                                                              uint32_t scope, uint64_t tag,
                                                                              const void *buf, size_t len)
 {
-    struct tern_ring_mp_producer *outlet = flow->inject.producer;
+    struct tern_ring_mp_producer *ring = flow->inject.producer;
     struct tern_slot             *slot = flow->inject.slot;
 
     tern_base_order_before(&tern_op_tagged_lock); /* any thread may handle responses to this message */
-    tern_base_ring_push_short(&outlet->producer, wire_tagged_first(WIRE_TAGGED_INLINE, len, false, scope), tag, buf,
-                              len);
-    tern_base_biased_unlock(&outlet->lock, true);
+    tern_base_ring_push_short(&ring->producer, wire_tagged_first(WIRE_TAGGED_INLINE, len, false, scope), tag, buf, len);
+    tern_base_biased_unlock(&ring->lock, true);
     return TERN_LIKELY(tern_link_is_awake(slot)) ? TERN_OK : tern_op_tagged_ring(slot);
 }
 
@@ -176,13 +198,13 @@ static inline __attribute__((always_inline)) tern_status tern_op_tagged_inject(c
                                                 : tern_op_tagged_inject_bytes(flow, scope, tag, buf, len);
 }
 
+/* ---- send.c: the life of a send ---- */
+
+/* Start a send whose peer, tag, buffer and size are set. If the call returns an error, the request is not active. */
+tern_status tern_op_tagged_start_send(struct tern_request *request);
+
 /* Retry the queued sends of the context. */
 void tern_op_tagged_progress_sends(struct tern_tagged *tagged);
-
-/* Send a FIN to the sender of a message. Returns TERN_AGAIN if there is no space or another thread is delivering. Only
- * the delivering thread may call tern_op_tagged_send_fin_now. */
-tern_status tern_op_tagged_send_fin(int rank, uint64_t id, tern_status status);
-tern_status tern_op_tagged_send_fin_now(int rank, uint64_t id, tern_status status);
 
 /* End the operation of a send: revoke access to its buffer, and remove the send from the queue. The caller holds the
  * lock; if the send is queued, the caller is the context's thread. */
@@ -191,6 +213,11 @@ void tern_op_tagged_unsend(struct tern_tagged_op *op);
 void tern_op_tagged_on_fin(const tern_am_event *event, void *user); /* handler of FINs */
 
 /* ---- recv.c: receiving and matching ---- */
+
+/* Send a FIN to the sender of a message. Returns TERN_AGAIN if there is no space or another thread is delivering. Only
+ * the delivering thread may call tern_op_tagged_send_fin_now. */
+tern_status tern_op_tagged_send_fin(int rank, uint64_t id, tern_status status);
+tern_status tern_op_tagged_send_fin_now(int rank, uint64_t id, tern_status status);
 
 /* Drop the unexpected messages, now and in future, and send a FIN to the senders that wait for one. Returns false if
  * some messages are left. */

@@ -45,9 +45,8 @@ void tern_op_engine_free(struct tern_trigger *trigger)
     struct tern_op *op = trigger->op;
 
     tern_base_list_remove(&trigger->all);
-    free(trigger);
     op->trigger = NULL;
-    tern_core_op_drop(op);
+    tern_core_op_drop(op); /* and the trigger, which is behind the operation */
 }
 
 void tern_op_engine_end(struct tern_trigger *trigger, tern_status status)

@@ -27,9 +27,10 @@ enum tern_trigger_state {
     TERN_TRIGGER_DONE,
 };
 
-/* The state that the engine adds to an operation that updates a counter or waits for one. Such an operation is parked
- * until it may start on the engine's context. Its start never waits, and the engine is told of its completion. An
- * operation that is not a transfer, such as an active message, has no part, and is complete when it has started. */
+/* The state that the engine adds to an operation that updates a counter or waits for one, behind the operation in the
+ * same memory. Such an operation is parked until it may start on the engine's context. Its start never waits, and the
+ * engine is told of its completion. An operation that is not a transfer, such as an active message, has no part, and is
+ * complete when it has started. */
 struct tern_trigger {
     struct tern_threshold armed; /* must be first */
     struct tern_op       *op;
@@ -105,9 +106,14 @@ static inline uint64_t tern_op_counter_failures(const struct tern_counter *count
     return atomic_load_explicit(&counter->failures, memory_order_acquire); /* pairs with count_failure() */
 }
 
+/* Create an operation that is to be parked, and its trigger. bytes is the size of the operation's object without the
+ * trigger. Returns NULL if there is no memory. */
+void *tern_op_parked_alloc(struct tern_engine *engine, size_t bytes, const struct tern_op_kind *kind, const char *call);
+
 /* Take ownership of an operation that is to start now or when its counter reaches its threshold, and fill in the events
- * of opts. Returns TERN_AGAIN or an error if the operation is not accepted; then it has been freed. rank is the rank of
- * the job that the operation concerns, or -1, and target the counter that it adds to, or NULL. */
+ * of opts. The operation was created by tern_op_parked_alloc. Returns TERN_AGAIN or an error if the operation is not
+ * accepted; then it has been freed. rank is the rank of the job that the operation concerns, or -1, and target the
+ * counter that it adds to, or NULL. */
 tern_status tern_op_engine_park(struct tern_op *op, const tern_opts *opts, int rank, struct tern_counter *target);
 
 /* Park an active message, the addition to a counter, or an event of a counter. The caller has checked the arguments. */

@@ -265,36 +265,35 @@ static bool enqueue(struct tern_engine *engine, struct tern_trigger *trigger)
     return true;
 }
 
-static struct tern_trigger *trigger_new(struct tern_op *op, const tern_opts *opts, int rank,
-                                        struct tern_counter *target)
+void *tern_op_parked_alloc(struct tern_engine *engine, size_t bytes, const struct tern_op_kind *kind, const char *call)
 {
-    struct tern_trigger *trigger = malloc(sizeof(*trigger));
+    size_t               align = _Alignof(struct tern_trigger), at = (bytes + align - 1) / align * align;
+    struct tern_op      *op = tern_core_op_alloc(engine->ctx, at + sizeof(struct tern_trigger), kind, call);
+    struct tern_trigger *trigger;
 
-    if (!trigger)
+    if (!op)
         return NULL;
-    *trigger = (struct tern_trigger){
-        .armed = { .threshold = opts->threshold },
-        .op = op,
-        .engine = target       ? target->engine
-                  : opts->when ? opts->when->engine
-                               : opts->counter->engine,
-        .flags = opts->flags,
-        .when = opts->when,
-        .counter = opts->counter,
-        .target = target,
-        .bytes = op->link.xfer.len,
-        .rank = rank,
-        .silent = opts->event != NULL,
-        .watch = op->kind == &watch_kind,
-    };
+    trigger = (struct tern_trigger *)(void *)((unsigned char *)op + at);
+    *trigger = (struct tern_trigger){ .op = op, .engine = engine };
     tern_base_list_init(&trigger->all);
-    return trigger;
+    op->trigger = trigger;
+    return op;
 }
 
-static tern_status no_memory(const struct tern_op *op)
+/* Set what the operation waits for, and what it updates. */
+static void set_counters(struct tern_trigger *trigger, const tern_opts *opts, int rank, struct tern_counter *target)
 {
-    return tern_base_fail(TERN_ERR_NOMEM, "%s: out of memory for another operation that counts or waits for a counter",
-                          op->call);
+    const struct tern_op *op = trigger->op;
+
+    trigger->armed.threshold = opts->threshold;
+    trigger->flags = opts->flags;
+    trigger->when = opts->when;
+    trigger->counter = opts->counter;
+    trigger->target = target;
+    trigger->bytes = op->link.xfer.len;
+    trigger->rank = rank;
+    trigger->silent = opts->event != NULL;
+    trigger->watch = op->kind == &watch_kind;
 }
 
 /* Add the operation to the engine, and start the operations whose threshold is reached. */
@@ -305,7 +304,9 @@ static tern_status accept(struct tern_trigger *trigger)
     pthread_mutex_lock(&engine->lock);
     if (!enqueue(engine, trigger)) {
         pthread_mutex_unlock(&engine->lock);
-        return no_memory(trigger->op);
+        return tern_base_fail(TERN_ERR_NOMEM,
+                              "%s: out of memory for another operation that counts or waits for a counter",
+                              trigger->op->call);
     }
     if (trigger->watch && trigger->when && trigger->when->error < 0) { /* the counter has already failed */
         tern_op_threshold_remove(&trigger->when->armed, &trigger->armed);
@@ -329,23 +330,22 @@ static void fill(struct tern_op *op, const tern_opts *opts)
 
 tern_status tern_op_engine_park(struct tern_op *op, const tern_opts *opts, int rank, struct tern_counter *target)
 {
-    struct tern_trigger *trigger = trigger_new(op, opts, rank, target);
+    struct tern_trigger *trigger = op->trigger;
     uint8_t              events = tern_op_count_events(opts);
-    tern_status          st = trigger ? TERN_OK : no_memory(op);
+    tern_status          st = TERN_OK;
 
-    if (trigger && !opts->when)
+    set_counters(trigger, opts, rank, target);
+    if (!opts->when)
         st = wait_for_space(trigger);
-    else if (trigger && !trigger->watch)
+    else if (!trigger->watch)
         st = tern_op_helper_start();
     if (st == TERN_OK) {
-        op->trigger = trigger;
         op->progress = trigger->engine->owner->handle;
         op->events = events;
         st = accept(trigger);
     }
     if (st != TERN_OK) {
-        free(trigger);
-        op->trigger = NULL;
+        op->trigger = NULL; /* the engine does not have the operation */
         tern_core_op_drop(op);
     } else if (events > 0) {
         fill(op, opts);
@@ -436,7 +436,7 @@ tern_status tern_op_trigger_am(struct tern_ctx *ctx, int peer, const tern_am *am
 static struct tern_op *counter_op_new(const struct tern_counter *counter, const struct tern_op_kind *kind,
                                       const char *call)
 {
-    struct tern_op *op = tern_core_op_alloc(counter->engine->ctx, sizeof(*op), kind, call);
+    struct tern_op *op = tern_op_parked_alloc(counter->engine, sizeof(*op), kind, call);
 
     if (op)
         op->link.xfer = (struct tern_xfer){ .len = 0 };
