@@ -17,10 +17,10 @@
 #include "core/region.h"
 #include "link/shm/shm.h"
 
-static void numbers_of_layout_18(void **state)
+static void numbers_of_layout_19(void **state)
 {
     (void)state;
-    assert_int_equal(TERN_SEGMENT_LAYOUT, 18);
+    assert_int_equal(TERN_SEGMENT_LAYOUT, 19);
     assert_int_equal(offsetof(struct tern_segment, magic), 0);
     assert_int_equal(offsetof(struct tern_segment, layout), 4);
     assert_int_equal(offsetof(struct tern_segment, ranks), 8);
@@ -181,7 +181,7 @@ static void what_inlined_calls_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_layout_18),
+        cmocka_unit_test(numbers_of_layout_19),
         cmocka_unit_test(chunks_and_desks),
         cmocka_unit_test(seats_and_halls),
         cmocka_unit_test(the_halls_lie_side_by_side),
