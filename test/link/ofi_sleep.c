@@ -384,7 +384,7 @@ static void after_parking(struct rank *r)
 {
     struct tern_helper_park park;
 
-    if (!ofi_of(r)->progress_thread.helper.running || ofi_of(r)->endpoint.wait_fd < 0)
+    if (!ofi_of(r)->progress_thread.base.helper.running || ofi_of(r)->endpoint.wait_fd < 0)
         return;
     EXPECT(tern_boot_helpers_park(&park) >= 1);
     tern_boot_helpers_unpark(&park);

@@ -105,7 +105,7 @@ static void no_route(struct scene *s)
 
     tern_opt.progress_thread = TERN_PROGRESS_THREAD_ON;
     EXPECT(tern_tcp_progress_thread_start(s->tcp) == TERN_OK);
-    while (atomic_load(&s->tcp->progress_thread.helper.state) != TERN_HELPER_SLEEPS)
+    while (atomic_load(&s->tcp->progress_thread.base.helper.state) != TERN_HELPER_SLEEPS)
         usleep(1000);
     publish(s, 9, "255.255.255.255");
     peer = send_to_first(s);

@@ -28,6 +28,7 @@
 #include "base/options.h"
 #include "base/spsc_ring.h"
 #include "boot/bell.h"
+#include "boot/helper.h"
 #include "link/link.h"
 #include "link/net/wire.h"
 
@@ -243,6 +244,17 @@ struct net_exposed {
     uint64_t                 registered; /* bytes; at least base.mem.size */
 };
 
+/* ---- the progress thread ---- */
+
+/* An instance of boot/helper.h that sleeps on file descriptors. */
+struct net_progress_thread {
+    struct tern_helper        helper; /* must be first */
+    struct tern_helper_poller poller;
+    int                       wake;       /* eventfd: helper.wake was called. The sleep waits for it, too */
+    struct tern_activity      activity;   /* polls by the program */
+    _Atomic uint32_t          bell, naps; /* an eventcount that ends a nap */
+};
+
 /* ---- the link ---- */
 
 struct net_link {
@@ -273,6 +285,13 @@ static inline struct net_link *tern_net(struct tern_link *link)
 static inline void tern_net_ring(const struct net_link *net)
 {
     tern_boot_wake(&net->boot->segment->slot[net->rank]);
+}
+
+/* Return whether threads of the program sleep. */
+static inline bool tern_net_has_sleepers(const struct net_link *net)
+{
+    /* relaxed: a hint */
+    return atomic_load_explicit(&net->boot->segment->slot[net->rank].sleepers, memory_order_relaxed) != 0;
 }
 
 static inline struct net_header tern_net_header(const struct net_link *net, const struct net_peer *to, unsigned kind,
@@ -321,8 +340,13 @@ void        tern_net_memory_free(struct net_link *net, struct net_mr *mr);
 void tern_net_unexpose(struct tern_link *link, uint64_t region);
 void tern_net_exposed_drop(struct net_link *net, struct net_exposed *entry);
 
-/* net.c. Bind the progress thread to the core that the option TERN_PROGRESS_CORE names, if any. */
-void tern_net_pin(pthread_t thread);
+/* net.c. start fills in the thread, except wake, which the caller has opened, and starts it. poll and sleep are those
+ * of boot/helper.h. is_woken: return whether helper.wake was called, and forget the call: otherwise the thread would
+ * never sleep again. The work for the thread was published before the call. */
+tern_status tern_net_thread_start(struct net_progress_thread *thread,
+                                  int64_t (*poll)(struct tern_helper_poller *poller, bool again),
+                                  void (*sleep)(struct tern_helper *helper, int64_t ns));
+bool        tern_net_thread_is_woken(const struct net_progress_thread *thread);
 
 /* net.c: the tables of messages and RPCs. */
 extern const struct tern_msg_ops tern_net_msg_ops;

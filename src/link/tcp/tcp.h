@@ -17,7 +17,6 @@
 #include <sys/socket.h>
 
 #include "boot/handshake.h"
-#include "boot/helper.h"
 #include "link/net/net.h"
 #include "link/tcp/wire.h"
 
@@ -130,12 +129,8 @@ struct tcp_mem {
 
 /* The progress thread. */
 struct tcp_progress_thread {
-    struct tern_helper        helper; /* must be first */
-    struct tern_helper_poller poller;
-    int                       wake; /* eventfd */
-    struct tern_activity      activity;
-    _Atomic uint32_t          bell, naps;
-    int64_t                   worked; /* when the thread last found something to do */
+    struct net_progress_thread base;   /* must be first */
+    int64_t                    worked; /* when the thread last found something to do */
 };
 
 struct tcp_link {
