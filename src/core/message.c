@@ -25,7 +25,7 @@
 /* MISSED: another thread found the flag taken, and may now sleep until the bell tells it that handlers have run. */
 enum delivering { FREE, TAKEN, MISSED };
 
-static _Atomic int  delivering; /* enum delivering */
+static _Atomic int  delivering;  /* enum delivering */
 static _Atomic bool missed;      /* another thread found the flag biased set */
 static bool         held_biased; /* the thread that holds the delivery took it by the bias */
 
@@ -70,8 +70,6 @@ static pthread_mutex_t    watch_lock = PTHREAD_MUTEX_INITIALIZER; /* guards addi
 
 #define BIT(channel) (1u << (channel))
 #define ALL (BIT(TERN_CHANNEL_DIRECTORY + 1) - 1)
-/* The channels on which the helper thread takes messages. */
-#define HELPED (BIT(TERN_CHANNEL_HELPER_REQUEST) | BIT(TERN_CHANNEL_HELPER_REPLY) | BIT(TERN_CHANNEL_DIRECTORY))
 
 tern_status tern_core_message_open(void)
 {
@@ -122,7 +120,7 @@ tern_status tern_core_message_watch(struct tern_link_watch *one_more)
     bool          added;
 
     pthread_mutex_lock(&watch_lock);
-    if (!uses_helpers && BIT(one_more->channel) & HELPED && one_more->channel != TERN_CHANNEL_DIRECTORY)
+    if (!uses_helpers && BIT(one_more->channel) & TERN_MESSAGES_HELPED && one_more->channel != TERN_CHANNEL_DIRECTORY)
         table = &unused_table;
     added = add(table, one_more);
     pthread_mutex_unlock(&watch_lock);
@@ -282,9 +280,7 @@ static bool take_despite_refusal(void)
  * on the helper thread. */
 static unsigned reply_channels(void)
 {
-    unsigned both = BIT(TERN_CHANNEL_HELPER_REPLY) | BIT(TERN_CHANNEL_DIRECTORY);
-
-    return is_helper ? both : both | BIT(TERN_CHANNEL_REPLY);
+    return is_helper ? TERN_MESSAGES_REPLIES & ~BIT(TERN_CHANNEL_REPLY) : TERN_MESSAGES_REPLIES;
 }
 
 uint32_t tern_core_message_before_sleep(void)
@@ -531,33 +527,23 @@ void tern_core_message_poll_all(void)
     poll_table(&other_table, ALL, false);
 }
 
-void tern_core_message_poll_replies(void)
+void tern_core_message_poll_channels(unsigned channels)
 {
-    if (TERN_UNLIKELY(tern_core_message_polls_links))
-        poll_links();
-    if (depth == 1) /* and without the lock of a shared context */
-        poll_table(&other_table, reply_channels(), true);
-}
+    bool was_helper = is_helper;
 
-void tern_core_message_poll_helped(void)
-{
     if (TERN_UNLIKELY(tern_core_message_polls_links))
         poll_links();
-    is_helper = true;
-    poll_table(&other_table, HELPED, false);
-    is_helper = false;
+    is_helper |= (channels & BIT(TERN_CHANNEL_HELPER_REQUEST)) != 0;
+    if (depth == 1) /* and without the lock of a shared context */
+        poll_table(&other_table, channels & reply_channels(), true);
+    else if (!in_handler)
+        poll_table(&other_table, channels, false);
+    is_helper = was_helper;
 }
 
 bool tern_core_message_is_helper(void)
 {
     return is_helper;
-}
-
-void tern_core_message_poll_tagged(void)
-{
-    if (TERN_UNLIKELY(tern_core_message_polls_links))
-        poll_links();
-    poll_table(&other_table, BIT(TERN_CHANNEL_TAGGED) | BIT(TERN_CHANNEL_DIRECTORY), false);
 }
 
 void tern_core_message_drain(void)

@@ -225,7 +225,7 @@ static tern_status opening_poll(void *arg)
     if (o->ctx)
         tern_core_ctx_progress(o->ctx);
     else
-        tern_core_message_poll_replies(); /* within the handler of a request */
+        tern_core_message_poll_channels(TERN_MESSAGES_REPLIES); /* within the handler of a request */
     if (tern_core_job_lost(o->msg->peer))
         o->result = tern_base_fail(TERN_ERR_PEER, "%s: rank %d of the job is gone", o->call, o->msg->peer);
     else

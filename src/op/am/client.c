@@ -178,7 +178,7 @@ static int64_t poll_clients(struct tern_helper_poller *poller, bool again)
         helper.seen = before;
         return helper.last = TERN_HELPER_NAP;
     }
-    tern_core_message_poll_helped();
+    tern_core_message_poll_channels(TERN_MESSAGES_HELPED);
     helper.seen = tern_core_message_delivered();
     if (helper.seen == before)
         return helper.last = TERN_HELPER_EVENT;
