@@ -45,10 +45,12 @@ static tern_status check_memory(const struct tern_making *m)
         uint64_t                     to = m->all[i].handle.size;
 
         if (m->all[i].id != m->region->id)
-            return tern_base_fail(TERN_ERR_ARG, "rank %d passes another region than this rank", i);
+            return tern_base_fail(TERN_ERR_ARG,
+                                  "rank %d passed another region than this rank; all ranks must pass the same region",
+                                  i);
         if (to < part->size || to > part->reserve)
             return tern_base_fail(TERN_ERR_LINK,
-                                  "rank %d tells a size of %" PRIu64 " bytes, which its part cannot have", i, to);
+                                  "rank %d reported a size of %" PRIu64 " bytes, which its part cannot have", i, to);
         if (tern_boot_same_node(&tern_job.boot, part->rank) &&
             (part->mem_kind != TERN_MEM_FILE || m->region->own.in_ram))
             *(part->mem_kind == TERN_MEM_HUGE ? &huge : &bytes) +=
