@@ -65,6 +65,8 @@ struct net_mr {
 
 enum { NET_REMOTE_READ = 1, NET_REMOTE_WRITE = 2 }; /* access that peers have to registered memory; 0: none */
 
+#define NET_INJECT 256u /* bytes that every network can inject */
+
 /* The verbs of a network. The caller holds the lock, except for poll and while the link is opened or closed. The target
  * of a posted operation is ctx->peer, whose address is known. If mr of a read or write is NULL, the local memory is not
  * registered; the network registers it for the time of the operation if it must. */
@@ -72,7 +74,7 @@ struct net_verbs {
     /* Make the address of the peer known. Returns TERN_AGAIN if the peer has not published it yet. */
     tern_status (*resolve)(struct net_link *net, struct net_peer *peer);
     int (*send)(struct net_link *net, struct net_ctx *ctx, const void *bytes, size_t len, const struct net_mr *mr);
-    /* Send a copy of at most TERN_OFI_BOUNCE bytes, or of at most net->inject bytes; the caller may overwrite the bytes
+    /* Send a copy of at most NET_INJECT bytes, or of at most net->inject bytes; the caller may overwrite the bytes
      * immediately. There is no completion context: if the network notices that the message is lost, it calls
      * tern_net_break_off(). */
     int (*inject)(struct net_link *net, struct net_peer *peer, const void *bytes, size_t len);
