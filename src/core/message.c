@@ -317,7 +317,7 @@ bool tern_core_message_has_more(void)
 }
 
 /* Take the flag. If it is taken, record that another thread wanted it, and return false. */
-static __attribute__((noinline)) bool take(void)
+static __attribute__((noinline)) bool take_flag(void)
 {
     int free_now = FREE;
 
@@ -351,7 +351,7 @@ bool tern_core_message_hold(void)
 {
     bool by_bias;
 
-    if (in_handler || (!(by_bias = tern_base_bias_enter(&biased)) && !take()))
+    if (in_handler || (!(by_bias = tern_base_bias_enter(&biased)) && !take_flag()))
         return false;
     held_biased = by_bias;
     return true;
@@ -467,7 +467,7 @@ void tern_core_message_deliver_notify(struct tern_link_watch *w)
     } else if (TERN_LIKELY(tern_base_bias_enter(&biased))) {
         refused ? deliver_refused(w) : deliver_counted(w);
         leave_biased();
-    } else if (take()) {
+    } else if (take_flag()) {
         refused ? deliver_refused(w) : deliver_counted(w);
         give_back();
     } /* otherwise another thread delivers, and rings the bell when it has finished: this thread may sleep */

@@ -67,7 +67,7 @@ void tern_core_message_ring_own(void) __attribute__((cold));
 /* End a delivery that was entered by the bias. */
 static inline __attribute__((always_inline)) void tern_core_message_leave_biased(void)
 {
-    /* release: the effects of handlers. Pairs with the acquire in take() in message.c. */
+    /* release: the effects of handlers. Pairs with the acquire in take_flag() in message.c. */
     atomic_store_explicit(&tern_core_message_biased, false, memory_order_release);
     /* Store before load: the other thread ran a membarrier on this one. */
     atomic_signal_fence(memory_order_seq_cst);

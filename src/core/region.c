@@ -63,7 +63,7 @@ static tern_status compare(const struct tern_making *m, bool each)
 
 /* Check that there is enough memory for parts of different sizes: all ranks must have reported their sizes, and none
  * may have allocated memory yet. */
-static tern_status check_each(struct tern_making *m, struct tern_memory_request *request, uint32_t *place)
+static tern_status check_each(struct tern_making *m, struct tern_memory_request *request, uint32_t *mem_kind)
 {
     struct tern_contribution mine = { 0 };
     size_t                   ranks = (size_t)m->team->size;
@@ -79,7 +79,7 @@ static tern_status check_each(struct tern_making *m, struct tern_memory_request 
     request->sizes = sizes;
     request->reserves = sizes + ranks;
     if (st == TERN_OK)
-        st = tern_core_memory_check(request, m->team, place);
+        st = tern_core_memory_check(request, m->team, mem_kind);
     request->sizes = request->reserves = NULL;
     free(sizes);
     return tern_core_making_exchange(m, &mine, st);
@@ -87,7 +87,7 @@ static tern_status check_each(struct tern_making *m, struct tern_memory_request 
 
 /* First all-gather: check that all ranks make the same call, and that there is enough memory. st is this rank's earlier
  * error. */
-static tern_status agree(struct tern_making *m, struct tern_memory_request *request, uint32_t *place, tern_status st)
+static tern_status agree(struct tern_making *m, struct tern_memory_request *request, uint32_t *mem_kind, tern_status st)
 {
     const tern_region_opts  *opts = request->opts;
     bool                     each = opts->each != 0;
@@ -100,10 +100,10 @@ static tern_status agree(struct tern_making *m, struct tern_memory_request *requ
         st = tern_base_fail(TERN_ERR_NOMEM, "%d parts of %" PRIu64 " bytes are more than any memory holds",
                             m->team->size, request->size);
     if (st == TERN_OK && !each)
-        st = tern_core_memory_check(request, m->team, place);
+        st = tern_core_memory_check(request, m->team, mem_kind);
     if ((st = tern_core_making_exchange(m, &mine, st)) < 0 || (st = compare(m, each)) < 0)
         return st;
-    return each ? check_each(m, request, place) : TERN_OK;
+    return each ? check_each(m, request, mem_kind) : TERN_OK;
 }
 
 static void file_name(const struct tern_making *m, int rank, char *name, size_t size)
@@ -392,16 +392,16 @@ tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const te
                                            .reserve = opts->reserve > size ? opts->reserve : size };
     struct tern_mem_handle     handle;
     struct tern_making         m;
-    uint32_t                   place = TERN_MEM_ARENA;
+    uint32_t                   mem_kind = TERN_MEM_ARENA;
     char                       name[4096];
     tern_status                st = tern_core_making_begin(&m, ctx, call, checked);
 
     m.path = opts->memory == TERN_MEMORY_FILE ? opts->path : NULL;
-    st = agree(&m, &request, &place, st);
+    st = agree(&m, &request, &mem_kind, st);
     if (st == TERN_OK) {
         file_name(&m, m.team->rank, name, sizeof(name));
         if (request.reserve > 0)
-            st = tern_core_memory_make(place, &request, name, &m.region->own);
+            st = tern_core_memory_make(mem_kind, &request, name, &m.region->own);
         handle = tern_core_making_handle(m.region, size, request.reserve);
         st = tern_core_making_join(&m, &handle, st);
         if (st < 0)

@@ -108,7 +108,7 @@ unsigned tern_tcp_drain(struct net_link *net)
     if (TERN_UNLIKELY(tcp->deaf))
         tern_tcp_accept(tcp);
     if (++tcp->polls % ASK == 0) {
-        tern_tcp_silence_check(tcp);
+        tern_tcp_keepalive_check(tcp);
         few = false;
     }
     few = few && tern_base_list_empty(&tcp->handshakes);
@@ -236,16 +236,16 @@ int64_t tern_tcp_may_sleep(struct tern_link *link, bool memory)
 {
     struct tcp_link            *tcp = tern_tcp(link);
     struct tcp_progress_thread *thread = &tcp->progress_thread;
-    int64_t                     due, silence;
+    int64_t                     due, check;
 
     (void)memory;
     if (!thread->base.helper.running)
         return UNHELPED_SLEEP;
     tern_boot_bell_ring(&thread->base.bell, &thread->base.naps);
     pthread_mutex_lock(&tcp->net.lock);
-    silence = tern_tcp_silence_check(tcp);
+    check = tern_tcp_keepalive_check(tcp);
     due = tern_net_due(&tcp->net);
-    due = silence < due ? silence : due;
+    due = check < due ? check : due;
     if (due > RETRY_NS && (!tern_base_list_empty(&tcp->net.retry) || tcp->deaf))
         due = RETRY_NS; /* no event may tell when the next attempt to connect is due */
     pthread_mutex_unlock(&tcp->net.lock);
