@@ -142,7 +142,7 @@ static inline bool job_far(int rank)
 }
 
 /* Whether the chaos link stands in front of the other links. In that case an operation may be refused although there is
- * room, an operation may be outstanding although its path is instant, and a refusal by the link is reported late. */
+ * space, an operation may be outstanding although its path is instant, and a refusal by the link is reported late. */
 static inline bool job_chaos(void)
 {
     return getenv("TERN_CHAOS") != NULL;

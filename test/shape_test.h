@@ -10,7 +10,7 @@ enum shape_kind { SHAPE_VECTOR, SHAPE_INDEXED, SHAPE_STRIDED, SHAPE_KINDS };
 #define SHAPE_DIMS 6
 #define SHAPE_ENTRIES 96
 
-/* A description, with room for its lists. near and far say where byte n of the transfer is, on each side: from the
+/* A description, with space for its lists. near and far say where byte n of the transfer is, on each side: from the
  * beginning of the local buffer, and of the part. */
 struct shape {
     enum shape_kind kind;
@@ -137,11 +137,11 @@ static inline bool shape_draw_strided(struct shape *s, const struct shape_place 
 /* Where a piece lies: anywhere for a source, in a slot of its own for a destination. */
 static inline size_t shape_piece_place(size_t bytes, size_t len, bool own, unsigned slot, uint64_t *seed)
 {
-    size_t room = bytes / SHAPE_ENTRIES;
+    size_t space = bytes / SHAPE_ENTRIES;
 
     if (!own)
         return job_random(seed) % (bytes - len + 1);
-    return (slot * 37u % SHAPE_ENTRIES) * room + job_random(seed) % (room - len + 1);
+    return (slot * 37u % SHAPE_ENTRIES) * space + job_random(seed) % (space - len + 1);
 }
 
 static inline void shape_note(uint32_t *places, size_t *at, size_t place, size_t len)

@@ -178,8 +178,10 @@ static tern_status check_domain(const struct call *c, tern_type type, uint32_t o
     if (d->freed)
         return was_freed(c->what);
     if (d->type != type)
-        return tern_base_fail(TERN_ERR_ARG, "%s: the domain is of %s, the call of %s", c->what, type_text[d->type],
-                              type_text[type]);
+        return tern_base_fail(TERN_ERR_ARG,
+                              "%s: the domain was created for the type %s, and the call is for the type %s; use a "
+                              "domain of that type",
+                              c->what, type_text[d->type], type_text[type]);
     if (!(d->ops & op)) {
         name_ops(d->ops, names, sizeof(names));
         return tern_base_fail(TERN_ERR_ARG, "%s: %s is not one of the operations that the domain was made for: %s",
@@ -233,8 +235,8 @@ static tern_status check_target(const struct call *c, uint64_t offset, struct te
         return tern_api_outside(a->part, c->rank, offset, size, c->what);
     if (((a->part->addr + offset) & (size - 1)) != 0) /* the size is a power of two */
         return tern_base_fail(TERN_ERR_ARG, "%s: offset %llu of rank %d is address 0x%llx there, no multiple of %zu",
-                              c->what, (unsigned long long)offset, c->rank,
-                              (unsigned long long)a->part->addr + offset, size);
+                              c->what, (unsigned long long)offset, c->rank, (unsigned long long)a->part->addr + offset,
+                              size);
     a->offset = offset;
     return tern_api_alive(c->ctx, c->rank, c->what);
 }

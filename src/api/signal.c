@@ -8,6 +8,7 @@
 #include "api/shared.h"
 #include "api/signal.h"
 #include "api/use.h"
+#include "api/word.h"
 #include "base/bits.h"
 #include "core/region.h"
 #include "core/wait.h"
@@ -178,34 +179,25 @@ tern_status tern_put_signal_nbi(tern_ctx *ctx, tern_region *region, int rank, ui
 
 /* ---- waiting for signals ---- */
 
+/* A wait for a signal of this rank, or a test of it. */
 struct await {
     tern_ctx    *ctx;
-    const void  *word;
-    tern_compare compare;
-    unsigned     bytes; /* 4 or 8 */
-    uint64_t     value, seen;
+    tern_region *region;
     uint64_t     offset;
+    unsigned     bytes; /* 4 or 8 */
+    tern_compare compare;
+    uint64_t     value;
     const char  *call;
+    const void  *word; /* the word, and the value that it had last: set by await_begin() and look() */
+    uint64_t     seen;
 };
 
-static bool holds(uint64_t word, tern_compare compare, uint64_t value)
+static inline tern_status look(struct await *a)
 {
-    switch (compare) {
-    case TERN_EQ: return word == value;
-    case TERN_NE: return word != value;
-    case TERN_GT: return word > value;
-    case TERN_GE: return word >= value;
-    case TERN_LT: return word < value;
-    default: return word <= value;
-    }
-}
-
-static tern_status look(struct await *a)
-{
-    /* acquire: the data after the word. Pairs with the release of the rank that sent the signal. */
-    a->seen = a->bytes == 4 ? __atomic_load_n((const uint32_t *)a->word, __ATOMIC_ACQUIRE)
-                            : __atomic_load_n((const uint64_t *)a->word, __ATOMIC_ACQUIRE);
-    return holds(a->seen, a->compare, a->value) ? TERN_OK : TERN_PENDING;
+    /* acquire, in both loads: the data after the word. Pairs with the release of the rank that sent the signal. Signals
+     * of 8 bytes take no other branch. */
+    a->seen = TERN_LIKELY(a->bytes == 8) ? tern_api_word_load(a->word, 8) : tern_api_word_load(a->word, 4);
+    return tern_api_word_holds(a->seen, a->compare, a->value) ? TERN_OK : TERN_PENDING;
 }
 
 static tern_status await_poll(void *arg)
@@ -220,10 +212,8 @@ static tern_status await_poll(void *arg)
 
 static void describe(const struct await *a, const char *what, char *text, size_t size)
 {
-    static const char *const names[] = { "==", "!=", ">", ">=", "<", "<=" };
-
     snprintf(text, size, "%s%s for the word at offset %" PRIu64 ", which is %" PRIu64 ", to be %s %" PRIu64, a->call,
-             what, a->offset, a->seen, names[a->compare], a->value);
+             what, a->offset, a->seen, tern_api_word_sign(a->compare), a->value);
 }
 
 static void await_describe(void *arg, char *text, size_t size)
@@ -231,129 +221,97 @@ static void await_describe(void *arg, char *text, size_t size)
     describe(arg, " waits", text, size);
 }
 
-/* A call that waits for a signal, or tests it. */
-struct asked {
-    tern_ctx    *ctx;
-    tern_region *region;
-    uint64_t     offset;
-    unsigned     bytes; /* 4 or 8 */
-    tern_compare compare;
-    uint64_t     value;
-    const char  *call;
-};
-
-static tern_status await_begin(const struct asked *asked, struct await *a)
+/* Check the arguments, and find the word. */
+static tern_status await_begin(struct await *a)
 {
     const struct tern_link_part *part;
     tern_status                  st;
 
-    if (!asked->ctx || asked->ctx->gone)
-        return tern_core_ctx_check(asked->ctx, asked->call);
-    if (!asked->region || !asked->region->part)
-        return asked->region ? tern_api_freed(asked->call, "the region") : tern_api_null(asked->call, "region");
-    if ((unsigned)asked->compare > TERN_LE)
-        return tern_base_fail(TERN_ERR_ARG, "%s: %u is no way to compare", asked->call, (unsigned)asked->compare);
-    part = &asked->region->part[tern_job.boot.rank];
+    if (!a->ctx || a->ctx->gone)
+        return tern_core_ctx_check(a->ctx, a->call);
+    if (!a->region || !a->region->part)
+        return a->region ? tern_api_freed(a->call, "the region") : tern_api_null(a->call, "region");
+    if ((unsigned)a->compare > TERN_LE)
+        return tern_base_fail(TERN_ERR_ARG, "%s: %u is no way to compare", a->call, (unsigned)a->compare);
+    part = &a->region->part[tern_job.boot.rank];
     if (tern_api_is_dynamic(part))
-        return tern_base_fail(TERN_ERR_ARG, "%s: the region is dynamic; wait for the word by tern_word_wait",
-                              asked->call);
-    if ((st = check_word(part, asked->offset, asked->bytes, tern_job.boot.rank, asked->call)) < 0)
+        return tern_base_fail(TERN_ERR_ARG, "%s: the region is dynamic; wait for the word by tern_word_wait", a->call);
+    if ((st = check_word(part, a->offset, a->bytes, tern_job.boot.rank, a->call)) < 0)
         return st;
     if (!tern_link_loads(part))
-        return tern_base_fail(TERN_ERR_ARG, "%s: the memory of this region cannot be read by the processor",
-                              asked->call);
-    *a = (struct await){ .ctx = asked->ctx,
-                         .word = part->base + asked->offset,
-                         .compare = asked->compare,
-                         .bytes = asked->bytes,
-                         .value = asked->value,
-                         .offset = asked->offset,
-                         .call = asked->call };
+        return tern_base_fail(TERN_ERR_ARG, "%s: the memory of this region cannot be read by the processor", a->call);
+    a->word = part->base + a->offset;
     return TERN_OK;
 }
 
-static tern_status test(const struct asked *asked, uint64_t *seen)
+static tern_status test(struct await *a)
 {
-    TERN_API_USE use = tern_api_use(asked->ctx, asked->call);
+    TERN_API_USE use = tern_api_use(a->ctx, a->call);
 
     if (use.status < 0)
         return use.status;
 
-    struct await a;
-    tern_status  st = await_begin(asked, &a);
+    tern_status st = await_begin(a);
 
-    if (st < 0)
-        return st;
-    st = await_poll(&a);
-    *seen = a.seen;
-    return st;
+    return st < 0 ? st : await_poll(a);
 }
 
 tern_status tern_signal_test(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare, uint64_t value,
                              uint64_t *seen)
 {
-    const struct asked asked = { ctx, region, offset, 8, compare, value, "tern_signal_test" };
-    uint64_t           now = 0;
-    tern_status        st = test(&asked, &now);
+    struct await a = { ctx, region, offset, 8, compare, value, "tern_signal_test", NULL, 0 };
+    tern_status  st = test(&a);
 
     if (seen && st >= 0)
-        *seen = now;
+        *seen = a.seen;
     return st;
 }
 
 tern_status tern_signal_test_u32(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
                                  uint32_t value, uint32_t *seen)
 {
-    const struct asked asked = { ctx, region, offset, 4, compare, value, "tern_signal_test_u32" };
-    uint64_t           now = 0;
-    tern_status        st = test(&asked, &now);
+    struct await a = { ctx, region, offset, 4, compare, value, "tern_signal_test_u32", NULL, 0 };
+    tern_status  st = test(&a);
 
     if (seen && st >= 0)
-        *seen = (uint32_t)now;
+        *seen = (uint32_t)a.seen;
     return st;
 }
 
-static tern_status wait_for(const struct asked *asked, tern_deadline deadline, uint64_t *seen)
+static tern_status wait_for(struct await *a, tern_deadline deadline)
 {
-    TERN_API_USE use = tern_api_use_waiting(asked->ctx, asked->call);
+    TERN_API_USE use = tern_api_use_waiting(a->ctx, a->call);
 
     if (use.status < 0)
         return use.status;
 
-    struct await     a;
     struct tern_wait wait = {
-        .poll = await_poll, .describe = await_describe, .arg = &a, .deadline = deadline, .on_memory = true
+        .poll = await_poll, .describe = await_describe, .arg = a, .deadline = deadline, .on_memory = true
     };
-    tern_status st = await_begin(asked, &a);
+    tern_status st = await_begin(a);
 
-    if (st < 0)
-        return st;
-    st = tern_core_wait(&wait);
-    *seen = a.seen;
-    return st;
+    return st < 0 ? st : tern_core_wait(&wait);
 }
 
 tern_status tern_signal_wait(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare, uint64_t value,
                              tern_deadline deadline, uint64_t *seen)
 {
-    const struct asked asked = { ctx, region, offset, 8, compare, value, "tern_signal_wait" };
-    uint64_t           now = 0;
-    tern_status        st = wait_for(&asked, deadline, &now);
+    struct await a = { ctx, region, offset, 8, compare, value, "tern_signal_wait", NULL, 0 };
+    tern_status  st = wait_for(&a, deadline);
 
     if (seen && st == TERN_OK)
-        *seen = now;
+        *seen = a.seen;
     return st;
 }
 
 tern_status tern_signal_wait_u32(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
                                  uint32_t value, tern_deadline deadline, uint32_t *seen)
 {
-    const struct asked asked = { ctx, region, offset, 4, compare, value, "tern_signal_wait_u32" };
-    uint64_t           now = 0;
-    tern_status        st = wait_for(&asked, deadline, &now);
+    struct await a = { ctx, region, offset, 4, compare, value, "tern_signal_wait_u32", NULL, 0 };
+    tern_status  st = wait_for(&a, deadline);
 
     if (seen && st == TERN_OK)
-        *seen = (uint32_t)now;
+        *seen = (uint32_t)a.seen;
     return st;
 }
 
@@ -383,36 +341,32 @@ static const struct tern_op_kind watch_kind = { .look = watch_look,
                                                 .describe = watch_describe,
                                                 .release = watch_release };
 
-static tern_status get_event(const struct asked *asked, tern_event *event)
+static tern_status get_event(struct await *a, tern_event *event)
 {
-    TERN_API_USE use = tern_api_use(asked->ctx, asked->call);
+    TERN_API_USE use = tern_api_use(a->ctx, a->call);
 
     if (use.status < 0)
         return use.status;
 
-    if (tern_api_is_shared(asked->ctx)) {
-        struct asked same = *asked;
+    if (tern_api_is_shared(a->ctx))
+        return TERN_API_LOCKED(inner, a->ctx, (a->ctx = inner, get_event(a, event)));
 
-        return TERN_API_LOCKED(inner, asked->ctx, (same.ctx = inner, get_event(&same, event)));
-    }
-
-    struct await  a;
     struct watch *watch;
-    tern_status   st = await_begin(asked, &a);
+    tern_status   st = await_begin(a);
 
     if (st < 0)
         return st;
     if (!event)
-        return tern_api_null(asked->call, "event");
+        return tern_api_null(a->call, "event");
     *event = TERN_EVENT_INIT;
-    if (look(&a) == TERN_OK)
+    if (look(a) == TERN_OK)
         return TERN_OK;
-    if (!(watch = tern_core_op_alloc(asked->ctx, sizeof(*watch), &watch_kind, asked->call)))
-        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for an event", asked->call);
+    if (!(watch = tern_core_op_alloc(a->ctx, sizeof(*watch), &watch_kind, a->call)))
+        return tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for an event", a->call);
     atomic_fetch_add_explicit(&tern_core_wait_watches, 1, memory_order_relaxed); /* only a count */
-    watch->await = a;
+    watch->await = *a;
     watch->op.events = 1;
-    tern_base_list_append(&asked->ctx->held, &watch->op.node);
+    tern_base_list_append(&a->ctx->held, &watch->op.node);
     *event = tern_core_event_make(&watch->op, false);
     return TERN_OK;
 }
@@ -420,15 +374,15 @@ static tern_status get_event(const struct asked *asked, tern_event *event)
 tern_status tern_signal_event(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare, uint64_t value,
                               tern_event *event)
 {
-    const struct asked asked = { ctx, region, offset, 8, compare, value, "tern_signal_event" };
+    struct await a = { ctx, region, offset, 8, compare, value, "tern_signal_event", NULL, 0 };
 
-    return get_event(&asked, event);
+    return get_event(&a, event);
 }
 
 tern_status tern_signal_event_u32(tern_ctx *ctx, tern_region *region, uint64_t offset, tern_compare compare,
                                   uint32_t value, tern_event *event)
 {
-    const struct asked asked = { ctx, region, offset, 4, compare, value, "tern_signal_event_u32" };
+    struct await a = { ctx, region, offset, 4, compare, value, "tern_signal_event_u32", NULL, 0 };
 
-    return get_event(&asked, event);
+    return get_event(&a, event);
 }

@@ -7,6 +7,7 @@
 
 #include "api/check.h"
 #include "api/use.h"
+#include "api/word.h"
 #include "boot/bell.h"
 #include "core/context.h"
 #include "core/job.h"
@@ -25,17 +26,6 @@ struct words {
     const char      *what, *argument; /* the public call, and the name of its argument with the words */
 };
 
-/* Load a word. acquire: the word before the data behind it. Pairs with the release of a put or an atomic operation. */
-static uint64_t load(const tern_word *w)
-{
-    switch (w->bytes) {
-    case 1: return __atomic_load_n((const uint8_t *)w->addr, __ATOMIC_ACQUIRE);
-    case 2: return __atomic_load_n((const uint16_t *)w->addr, __ATOMIC_ACQUIRE);
-    case 4: return __atomic_load_n((const uint32_t *)w->addr, __ATOMIC_ACQUIRE);
-    default: return __atomic_load_n((const uint64_t *)w->addr, __ATOMIC_ACQUIRE);
-    }
-}
-
 /* Return a number of the given width such that an unsigned comparison of two of them compares the words: the upper
  * bits are removed, and the range of signed numbers is shifted. */
 static uint64_t comparable(const tern_word *w, uint64_t bits)
@@ -47,16 +37,9 @@ static uint64_t comparable(const tern_word *w, uint64_t bits)
 
 static bool holds(const tern_word *w)
 {
-    uint64_t is = comparable(w, load(w)), value = comparable(w, w->value);
+    uint64_t bits = tern_api_word_load(w->addr, w->bytes);
 
-    switch (w->compare) {
-    case TERN_EQ: return is == value;
-    case TERN_NE: return is != value;
-    case TERN_GT: return is > value;
-    case TERN_GE: return is >= value;
-    case TERN_LT: return is < value;
-    default: return is <= value;
-    }
+    return tern_api_word_holds(comparable(w, bits), (tern_compare)w->compare, comparable(w, w->value));
 }
 
 static bool words_hold(struct words *words)
@@ -82,21 +65,21 @@ static tern_status words_poll(void *arg)
 
 static void words_describe(void *arg, char *text, size_t size)
 {
-    static const char *const sign[] = { "==", "!=", ">", ">=", "<", "<=" };
-    const struct words      *words = arg;
-    const tern_word         *w = &words->word[words->all && words->index < words->n ? words->index : 0];
-    const unsigned           unused = 64 - 8u * w->bytes;
-    const uint64_t           is = load(w) << unused, value = w->value << unused;
-    char                     more[64] = "";
+    const struct words *words = arg;
+    const tern_word    *w = &words->word[words->all && words->index < words->n ? words->index : 0];
+    const unsigned      unused = 64 - 8u * w->bytes;
+    const uint64_t      is = tern_api_word_load(w->addr, w->bytes) << unused, value = w->value << unused;
+    const char         *sign = tern_api_word_sign((tern_compare)w->compare);
+    char                more[64] = "";
 
     if (words->n > 1)
         snprintf(more, sizeof(more), ", and %zu other words", words->n - 1);
     if (w->is_signed)
         snprintf(text, size, "%s, for the word at %p, which is %lld, to be %s %lld%s", words->what, w->addr,
-                 (long long)((int64_t)is >> unused), sign[w->compare], (long long)((int64_t)value >> unused), more);
+                 (long long)((int64_t)is >> unused), sign, (long long)((int64_t)value >> unused), more);
     else
         snprintf(text, size, "%s, for the word at %p, which is %llu, to be %s %llu%s", words->what, w->addr,
-                 (unsigned long long)(is >> unused), sign[w->compare], (unsigned long long)(value >> unused), more);
+                 (unsigned long long)(is >> unused), sign, (unsigned long long)(value >> unused), more);
 }
 
 static tern_status check_word(const tern_word *w, size_t i, const char *what)

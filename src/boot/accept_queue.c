@@ -85,7 +85,7 @@ static tern_status accept_connections(struct tern_accept_queue *queue)
 
 tern_status tern_boot_accept_all(struct tern_accept_queue *queue, int listen_fd)
 {
-    struct tern_poll_deadline patience;
+    struct tern_poll_deadline deadline;
     tern_status               st = TERN_OK;
 
     queue->fds = calloc((size_t)queue->max_clients + 1, sizeof(*queue->fds));
@@ -96,9 +96,9 @@ tern_status tern_boot_accept_all(struct tern_accept_queue *queue, int listen_fd)
         return tern_base_fail(TERN_ERR_NOMEM, "no memory to wait for the %d %s", queue->expected, queue->peers);
     }
     queue->fds[0] = (struct pollfd){ .fd = listen_fd, .events = POLLIN };
-    tern_boot_poll_begin(&patience, queue->what);
+    tern_boot_poll_begin(&deadline, queue->what);
     while (st == TERN_OK && queue->missing > 0 &&
-           (st = tern_boot_poll(&patience, queue->fds, (nfds_t)queue->count + 1, INT64_MAX)) == TERN_OK) {
+           (st = tern_boot_poll(&deadline, queue->fds, (nfds_t)queue->count + 1, INT64_MAX)) == TERN_OK) {
         for (int i = queue->count; i > 0; i--) /* downwards: removing a client shifts only the clients behind it */
             if (queue->fds[i].revents != 0)
                 queue->receive(queue, i);

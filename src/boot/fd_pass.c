@@ -280,7 +280,7 @@ static tern_status receive_fds(int fd, int host, int passed[TERN_FD_PASS_FDS])
 /* Connect once, send the hello and receive the descriptors. Returns TERN_AGAIN if the host accepted the connection and
  * then closed it. */
 static tern_status request_once(const struct tern_fd_pass_address *address, int host, const struct hello *hello,
-                                struct tern_poll_deadline *patience, bool was_open, int passed[TERN_FD_PASS_FDS])
+                                struct tern_poll_deadline *deadline, bool was_open, int passed[TERN_FD_PASS_FDS])
 {
     size_t      len = HELLO_HEAD + tern_boot_cpus_length(&hello->cpus);
     int         fd = -1;
@@ -291,7 +291,7 @@ static tern_status request_once(const struct tern_fd_pass_address *address, int 
     if (send(fd, hello, len, MSG_NOSIGNAL) != (ssize_t)len)
         st = TERN_AGAIN;
     else
-        st = tern_boot_poll(patience, &(struct pollfd){ fd, POLLIN, 0 }, 1, INT64_MAX);
+        st = tern_boot_poll(deadline, &(struct pollfd){ fd, POLLIN, 0 }, 1, INT64_MAX);
     if (st == TERN_OK)
         st = receive_fds(fd, host, passed);
     close(fd);
@@ -304,14 +304,14 @@ tern_status tern_boot_fd_pass_receive(const struct tern_fd_pass_address *address
     struct hello hello = {
         .magic = TERN_SEGMENT_MAGIC, .layout = TERN_SEGMENT_LAYOUT, .rank = (uint32_t)rank, .launcher_fd = launcher_fd
     };
-    struct tern_poll_deadline patience;
+    struct tern_poll_deadline deadline;
     tern_status               st;
     int                       tries = 0;
 
     memcpy(hello.key, address->key, TERN_FD_PASS_KEY);
     tern_boot_cpus_own(&hello.cpus);
-    tern_boot_poll_begin(&patience, "the lowest rank of this node to set up its memory");
-    while ((st = request_once(address, host, &hello, &patience, tries > 0, passed)) == TERN_AGAIN &&
+    tern_boot_poll_begin(&deadline, "the lowest rank of this node to set up its memory");
+    while ((st = request_once(address, host, &hello, &deadline, tries > 0, passed)) == TERN_AGAIN &&
            tries++ < RETRY_MAX)
         poll(NULL, 0, RETRY_MS);
     return st == TERN_AGAIN ? gave_up(host) : st;

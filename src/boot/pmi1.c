@@ -73,7 +73,7 @@ static tern_status gone(const char *why)
                           why);
 }
 
-static tern_status send_text(const char *text, size_t len, struct tern_poll_deadline *patience)
+static tern_status send_text(const char *text, size_t len, struct tern_poll_deadline *deadline)
 {
     while (len > 0) {
         ssize_t sent = send(one.fd, text, len, MSG_NOSIGNAL);
@@ -82,7 +82,7 @@ static tern_status send_text(const char *text, size_t len, struct tern_poll_dead
             text += sent;
             len -= (size_t)sent;
         } else if (sent < 0 && errno == EAGAIN) {
-            tern_status st = tern_boot_poll(patience, &(struct pollfd){ one.fd, POLLOUT, 0 }, 1, INT64_MAX);
+            tern_status st = tern_boot_poll(deadline, &(struct pollfd){ one.fd, POLLOUT, 0 }, 1, INT64_MAX);
 
             if (st != TERN_OK)
                 return st;
@@ -95,12 +95,12 @@ static tern_status send_text(const char *text, size_t len, struct tern_poll_dead
 
 /* Read one line, including its newline. Bytes after the newline stay in the socket for other users of the
  * connection. */
-static tern_status read_line(char *line, size_t *len, struct tern_poll_deadline *patience)
+static tern_status read_line(char *line, size_t *len, struct tern_poll_deadline *deadline)
 {
     size_t have = 0;
 
     for (;;) {
-        tern_status st = tern_boot_poll(patience, &(struct pollfd){ one.fd, POLLIN, 0 }, 1, INT64_MAX);
+        tern_status st = tern_boot_poll(deadline, &(struct pollfd){ one.fd, POLLIN, 0 }, 1, INT64_MAX);
         ssize_t     seen;
         char       *end;
 
@@ -132,7 +132,7 @@ static tern_status ask(const char *what, const char *due, const char *field, cha
 static tern_status ask(const char *what, const char *due, const char *field, char *value, const char *format, ...)
 {
     char                      line[LINE], word[64];
-    struct tern_poll_deadline patience;
+    struct tern_poll_deadline deadline;
     tern_status               st;
     size_t                    len = 0;
     va_list                   args;
@@ -143,9 +143,9 @@ static tern_status ask(const char *what, const char *due, const char *field, cha
     va_end(args);
     if (wrote < 0 || (size_t)wrote >= sizeof(line))
         return tern_base_fail(TERN_ERR_BOOT, "a request of %d bytes is too long for PMI-1", wrote);
-    tern_boot_poll_begin(&patience, what);
-    if ((st = send_text(line, (size_t)wrote, &patience)) != TERN_OK ||
-        (st = read_line(line, &len, &patience)) != TERN_OK)
+    tern_boot_poll_begin(&deadline, what);
+    if ((st = send_text(line, (size_t)wrote, &deadline)) != TERN_OK ||
+        (st = read_line(line, &len, &deadline)) != TERN_OK)
         return st;
     if (!tern_boot_pmi1_field(line, len, "cmd", word, sizeof(word)) || strcmp(word, due) != 0 ||
         (tern_boot_pmi1_field(line, len, "rc", word, sizeof(word)) && strcmp(word, "0") != 0) ||

@@ -164,15 +164,15 @@ static void fence_ended(pmix_status_t code, void *arg)
 static tern_status pmix_fence(void)
 {
     pmix_info_t               collect = { .key = PMIX_COLLECT_DATA, .value = { .type = PMIX_BOOL, .data.flag = true } };
-    struct tern_poll_deadline patience;
+    struct tern_poll_deadline deadline;
     eventfd_t                 count;
     tern_status               st;
     pmix_status_t             code;
 
-    tern_boot_poll_begin(&patience, "the other ranks: all ranks that the launcher started have to call it");
+    tern_boot_poll_begin(&deadline, "the other ranks: all ranks that the launcher started have to call it");
     code = lib.PMIx_Fence_nb(NULL, 0, &collect, 1, fence_ended, NULL);
     if (code == PMIX_SUCCESS) {
-        st = tern_boot_poll(&patience, &(struct pollfd){ one.fenced, POLLIN, 0 }, 1, INT64_MAX);
+        st = tern_boot_poll(&deadline, &(struct pollfd){ one.fenced, POLLIN, 0 }, 1, INT64_MAX);
         if (st != TERN_OK)
             return st;
         eventfd_read(one.fenced, &count);

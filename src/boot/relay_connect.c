@@ -259,7 +259,7 @@ static int64_t handle_timeouts(struct search *search)
 }
 
 /* Wait until a socket is ready or the time until is reached, and handle it. Returns the status of tern_boot_poll(). */
-static tern_status step(struct search *search, struct tern_poll_deadline *patience, int64_t until)
+static tern_status step(struct search *search, struct tern_poll_deadline *deadline, int64_t until)
 {
     struct pollfd fds[TERN_RELAY_ADDRESSES];
     tern_status   st;
@@ -270,7 +270,7 @@ static tern_status step(struct search *search, struct tern_poll_deadline *patien
         fds[i] = (struct pollfd){ .fd = attempt->stage == STAGE_WELCOME ? -1 : attempt->fd,
                                   .events = attempt->stage == STAGE_CONNECT ? POLLOUT : POLLIN };
     }
-    st = tern_boot_poll(patience, fds, (nfds_t)search->count, until);
+    st = tern_boot_poll(deadline, fds, (nfds_t)search->count, until);
     for (int i = 0; i < search->count && st == TERN_OK; i++)
         if (fds[i].revents != 0 && search->attempt[i].stage == STAGE_CONNECT)
             send_hello(search, &search->attempt[i]);
@@ -302,7 +302,7 @@ tern_status tern_boot_relay_connect(const char *text, int node, struct tern_rela
 {
     struct tern_relay_target  target;
     struct search             search = { .count = 0, .persist = tern_base_now() + PERSIST_MS * MS };
-    struct tern_poll_deadline patience;
+    struct tern_poll_deadline deadline;
     struct attempt           *done;
     tern_status               st = TERN_OK;
     int64_t                   until;
@@ -311,10 +311,10 @@ tern_status tern_boot_relay_connect(const char *text, int node, struct tern_rela
         return tern_base_fail(TERN_ERR_BOOT, "rank 0 published addresses that this version of Tern cannot read; all "
                                              "nodes of a job need the same version");
     choose_addresses(&search, &target, (uint32_t)node);
-    tern_boot_poll_begin(&patience, "an answer of rank 0");
+    tern_boot_poll_begin(&deadline, "an answer of rank 0");
     while ((done = find(&search, STAGE_DONE)) == NULL && st == TERN_OK &&
            (until = handle_timeouts(&search)) != INT64_MAX)
-        st = step(&search, &patience, until);
+        st = step(&search, &deadline, until);
     if (done != NULL) {
         line->fd = done->fd;
         tern_boot_handshake_keys(&done->greet, false, &line->keys);

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define TERN_SEGMENT_MAGIC 0x4e524554u /* "TERN" */
-#define TERN_SEGMENT_LAYOUT 18u        /* incremented whenever anything in shared memory changes */
+#define TERN_SEGMENT_LAYOUT 19u        /* incremented whenever anything in shared memory changes */
 #define TERN_ARENA_CONTROL (1ull << 32)
 #define TERN_MAX_NODE_RANKS 4096
 #define TERN_MAX_RANKS 65536 /* of a job */

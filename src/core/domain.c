@@ -14,15 +14,15 @@
 #include "core/links.h"
 
 /* The contribution of each rank. Travels between processes. */
-struct say {
-    int32_t  status;
-    uint32_t type, ops, flags;
-    uint32_t memory, network; /* whether each mechanism is possible */
-    int32_t  beyond;          /* memory: the first member whose memory loads and stores do not reach; -1: none */
-    char     why[228];        /* the text of an error, or the reason for the network's answer */
+struct contribution {
+    struct tern_team_result result; /* result.why: without an error, the reason for the network's answer */
+    uint32_t                type, ops, flags;
+    uint32_t                memory, network; /* whether each mechanism is possible */
+    int32_t                 beyond; /* memory: the first member whose memory loads and stores do not reach; -1: none */
 };
-_Static_assert(sizeof(struct say) == 256, "a contribution has no padding");
-_Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "a contribution fits into the scratch space of the team");
+_Static_assert(sizeof(struct contribution) == 280, "a contribution has no padding");
+_Static_assert(sizeof(struct contribution) <= TERN_TEAM_SCRATCH,
+               "a contribution fits into the scratch space of the team");
 
 static struct {
     pthread_mutex_t  lock; /* guards the fields that follow, and freed and node of every domain */
@@ -118,14 +118,10 @@ static bool is_offered(const struct tern_team *team, const struct tern_atomic_do
 }
 
 /* Check that all ranks passed the same arguments. */
-static tern_status check_said(const struct say *said, int size)
+static tern_status check_equal(const struct contribution *all, int size)
 {
-    for (int i = 0; i < size; i++)
-        if (said[i].status < 0)
-            return tern_base_fail((tern_status)said[i].status, "tern_atomic_domain_create: rank %d: %.*s", i,
-                                  (int)sizeof(said[i].why), said[i].why);
     for (int i = 1; i < size; i++)
-        if (said[i].type != said[0].type || said[i].ops != said[0].ops || said[i].flags != said[0].flags)
+        if (all[i].type != all[0].type || all[i].ops != all[0].ops || all[i].flags != all[0].flags)
             return tern_base_fail(
                 TERN_ERR_ARG,
                 "tern_atomic_domain_create: ranks %d and 0 passed different types, operations or flags; "
@@ -135,13 +131,13 @@ static tern_status check_said(const struct say *said, int size)
 }
 
 /* Choose the mechanism, and write the reason. Every rank gets the same result. */
-static void conclude(struct tern_atomic_domain *d, const struct say *said)
+static void conclude(struct tern_atomic_domain *d, const struct contribution *all)
 {
     int distant = -1, lacks = -1;
 
     for (int i = d->team->size - 1; i >= 0; i--) {
-        distant = said[i].memory ? distant : i;
-        lacks = said[i].network ? lacks : i;
+        distant = all[i].memory ? distant : i;
+        lacks = all[i].network ? lacks : i;
     }
     if (distant < 0) {
         d->mechanism = TERN_ATOMIC_MEMORY;
@@ -149,52 +145,46 @@ static void conclude(struct tern_atomic_domain *d, const struct say *said)
     } else if (lacks < 0) {
         d->mechanism = TERN_ATOMIC_NETWORK;
         snprintf(d->why, sizeof(d->why), "the network does all of these operations by itself, for all %d ranks: %.*s",
-                 d->team->size, (int)sizeof(said[0].why), said[0].why);
+                 d->team->size, (int)sizeof(all[0].result.why), all[0].result.why);
     } else {
         d->mechanism = TERN_ATOMIC_TARGET;
         snprintf(d->why, sizeof(d->why), "no loads and stores from rank %d to rank %d; rank %d: %.*s", distant,
-                 said[distant].beyond, lacks, (int)sizeof(said[lacks].why), said[lacks].why);
+                 all[distant].beyond, lacks, (int)sizeof(all[lacks].result.why), all[lacks].result.why);
     }
     d->head = (struct tern_atomic_head){ { 0 } };
     if (d->mechanism != TERN_ATOMIC_NETWORK)
         d->head.direct[d->type] = d->ops;
 }
 
-static tern_status agree(struct tern_ctx *ctx, const struct tern_atomic_domain *asked, tern_status checked,
-                         struct say *said)
+static tern_status agree(struct tern_ctx *ctx, const struct tern_atomic_domain *asked, tern_status st)
 {
-    struct say  mine = { .type = (uint32_t)asked->type, .ops = asked->ops, .flags = asked->flags };
-    tern_status st;
+    struct contribution mine = { .type = (uint32_t)asked->type, .ops = asked->ops, .flags = asked->flags };
 
-    mine.status = checked;
     mine.beyond = first_beyond(ctx->team);
     mine.memory = mine.beyond < 0;
-    if (checked < 0)
-        snprintf(mine.why, sizeof(mine.why), "%s", tern_base_detail());
-    else
-        mine.network = is_offered(ctx->team, asked, mine.why, sizeof(mine.why));
-    st = tern_core_team_gather(ctx->team, &mine, sizeof(mine), said, tern_core_ctx_deadline(ctx),
-                               TERN_COLLECTIVE_ATOMIC_DOMAIN_CREATE);
-    return st < 0 ? st : check_said(said, ctx->team->size);
+    if (st == TERN_OK)
+        mine.network = is_offered(ctx->team, asked, mine.result.why, sizeof(mine.result.why));
+    st = tern_core_team_exchange(ctx->team, &mine.result, sizeof(mine), st, tern_core_ctx_deadline(ctx),
+                                 TERN_COLLECTIVE_ATOMIC_DOMAIN_CREATE, NULL);
+    return st < 0 ? st : check_equal(ctx->team->scratch, ctx->team->size);
 }
 
 tern_status tern_core_domain_create(struct tern_ctx *ctx, const struct tern_atomic_domain *asked, tern_status checked,
                                     struct tern_atomic_domain **out)
 {
     struct tern_atomic_domain *domain = domain_new();
-    struct say                *said = ctx->team->scratch;
     tern_status                st;
 
     if (!domain && checked == TERN_OK)
         checked = tern_base_fail(TERN_ERR_NOMEM, "no memory for a domain of %zu bytes", sizeof(*domain));
-    st = agree(ctx, asked, checked, said);
+    st = agree(ctx, asked, checked);
     if (st < 0) {
         free(domain);
         return st;
     }
     *domain = *asked;
     domain->team = ctx->team;
-    conclude(domain, said);
+    conclude(domain, ctx->team->scratch);
     domain_add(domain);
     *out = domain;
     return TERN_OK;

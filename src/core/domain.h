@@ -13,7 +13,7 @@ struct tern_atomic_domain {
     tern_type               type;
     uint32_t                ops, flags;
     tern_atomic_mechanism   mechanism;
-    char                    why[320];
+    char                    why[352];
     struct tern_list        node; /* on the list of domains in use, or of freed ones */
 };
 

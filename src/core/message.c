@@ -70,8 +70,6 @@ static pthread_mutex_t    watch_lock = PTHREAD_MUTEX_INITIALIZER; /* guards addi
 
 #define BIT(channel) (1u << (channel))
 #define ALL (BIT(TERN_CHANNEL_DIRECTORY + 1) - 1)
-/* The channels on which the helper thread takes messages. */
-#define HELPED (BIT(TERN_CHANNEL_HELPER_REQUEST) | BIT(TERN_CHANNEL_HELPER_REPLY) | BIT(TERN_CHANNEL_DIRECTORY))
 
 tern_status tern_core_message_open(void)
 {
@@ -122,7 +120,7 @@ tern_status tern_core_message_watch(struct tern_link_watch *one_more)
     bool          added;
 
     pthread_mutex_lock(&watch_lock);
-    if (!uses_helpers && BIT(one_more->channel) & HELPED && one_more->channel != TERN_CHANNEL_DIRECTORY)
+    if (!uses_helpers && BIT(one_more->channel) & TERN_MESSAGES_HELPED && one_more->channel != TERN_CHANNEL_DIRECTORY)
         table = &unused_table;
     added = add(table, one_more);
     pthread_mutex_unlock(&watch_lock);
@@ -282,9 +280,7 @@ static bool take_despite_refusal(void)
  * on the helper thread. */
 static unsigned reply_channels(void)
 {
-    unsigned both = BIT(TERN_CHANNEL_HELPER_REPLY) | BIT(TERN_CHANNEL_DIRECTORY);
-
-    return is_helper ? both : both | BIT(TERN_CHANNEL_REPLY);
+    return is_helper ? TERN_MESSAGES_REPLIES & ~BIT(TERN_CHANNEL_REPLY) : TERN_MESSAGES_REPLIES;
 }
 
 uint32_t tern_core_message_before_sleep(void)
@@ -333,7 +329,7 @@ bool tern_core_message_has_more(void)
 }
 
 /* Take the flag. If it is taken, record that another thread wanted it, and return false. */
-static __attribute__((noinline)) bool take(void)
+static __attribute__((noinline)) bool take_flag(void)
 {
     int free_now = FREE;
 
@@ -364,7 +360,7 @@ bool tern_core_message_hold(void)
 {
     bool by_bias;
 
-    if (in_handler || (!(by_bias = tern_base_bias_enter(&biased)) && !take()))
+    if (in_handler || (!(by_bias = tern_base_bias_enter(&biased)) && !take_flag()))
         return false;
     held_biased = by_bias;
     return true;
@@ -480,7 +476,7 @@ void tern_core_message_deliver_notify(struct tern_link_watch *w)
     } else if (TERN_LIKELY(tern_base_bias_enter(&biased))) {
         refused ? deliver_refused(w) : deliver_counted(w);
         leave_biased();
-    } else if (take()) {
+    } else if (take_flag()) {
         refused ? deliver_refused(w) : deliver_counted(w);
         give_back();
     } /* otherwise another thread delivers, and rings the bell when it has finished: this thread may sleep */
@@ -540,33 +536,23 @@ void tern_core_message_poll_all(void)
     poll_table(&other_table, ALL, false);
 }
 
-void tern_core_message_poll_replies(void)
+void tern_core_message_poll_channels(unsigned channels)
 {
-    if (TERN_UNLIKELY(tern_core_message_polls_links))
-        poll_links();
-    if (depth == 1) /* and without the lock of a shared context */
-        poll_table(&other_table, reply_channels(), true);
-}
+    bool was_helper = is_helper;
 
-void tern_core_message_poll_helped(void)
-{
     if (TERN_UNLIKELY(tern_core_message_polls_links))
         poll_links();
-    is_helper = true;
-    poll_table(&other_table, HELPED, false);
-    is_helper = false;
+    is_helper |= (channels & BIT(TERN_CHANNEL_HELPER_REQUEST)) != 0;
+    if (depth == 1) /* and without the lock of a shared context */
+        poll_table(&other_table, channels & reply_channels(), true);
+    else if (!in_handler)
+        poll_table(&other_table, channels, false);
+    is_helper = was_helper;
 }
 
 bool tern_core_message_is_helper(void)
 {
     return is_helper;
-}
-
-void tern_core_message_poll_tagged(void)
-{
-    if (TERN_UNLIKELY(tern_core_message_polls_links))
-        poll_links();
-    poll_table(&other_table, BIT(TERN_CHANNEL_TAGGED) | BIT(TERN_CHANNEL_DIRECTORY), false);
 }
 
 void tern_core_message_drain(void)

@@ -67,7 +67,7 @@ void tern_core_message_ring_own(void) __attribute__((cold));
 /* End a delivery that was entered by the bias. */
 static inline __attribute__((always_inline)) void tern_core_message_leave_biased(void)
 {
-    /* release: the effects of handlers. Pairs with the acquire in take() in message.c. */
+    /* release: the effects of handlers. Pairs with the acquire in take_flag() in message.c. */
     atomic_store_explicit(&tern_core_message_biased, false, memory_order_release);
     /* Store before load: the other thread ran a membarrier on this one. */
     atomic_signal_fence(memory_order_seq_cst);
@@ -93,19 +93,22 @@ static inline bool tern_core_message_refuses(unsigned channel)
 /* End the job because a message is malformed. The receiver cannot reply, and must not trust this source any more. */
 void tern_core_message_protocol_error(int from, const char *what) __attribute__((cold, noreturn));
 
-/* Deliver tagged messages, but no message that a handler of the program receives. */
-void tern_core_message_poll_tagged(void);
+/* Sets of channels, other than that of notifications. TAGGED: without messages that a handler of the program receives.
+ * HELPED: the messages that the helper thread may take. REPLIES: those that a handler of a request takes while it waits
+ * to send its own reply; they are delivered within that handler. */
+#define TERN_MESSAGES(channel) (1u << TERN_CHANNEL_##channel)
+#define TERN_MESSAGES_TAGGED (TERN_MESSAGES(TAGGED) | TERN_MESSAGES(DIRECTORY))
+#define TERN_MESSAGES_HELPED (TERN_MESSAGES(HELPER_REQUEST) | TERN_MESSAGES(HELPER_REPLY) | TERN_MESSAGES(DIRECTORY))
+#define TERN_MESSAGES_REPLIES (TERN_MESSAGES(REPLY) | TERN_MESSAGES(HELPER_REPLY) | TERN_MESSAGES(DIRECTORY))
 
-/* help: poll for messages that the helper thread may take, from this call on. poll_helped: deliver such messages, on
- * the helper thread. */
+/* Deliver the messages of some channels, one of the sets above. Only the helper thread polls for HELPED. */
+void tern_core_message_poll_channels(unsigned channels);
+
+/* Poll for the messages that the helper thread may take, from this call on. */
 void tern_core_message_help(void);
-void tern_core_message_poll_helped(void);
 
 /* Return whether the calling thread is the helper thread, and delivers messages. */
 bool tern_core_message_is_helper(void);
-
-/* Deliver replies, for a handler of a request that waits to send its own reply. */
-void tern_core_message_poll_replies(void);
 
 /* Return whether a poll by this thread would deliver more: one poll delivers only a few messages, and nothing rings the
  * bell for the rest. A thread calls this after it has announced that it is about to sleep. If the call returns false

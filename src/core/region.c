@@ -22,22 +22,9 @@
 #include "core/region_dynamic.h"
 #include "core/region_making.h"
 
-tern_status tern_core_making_exchange(struct tern_making *m, struct tern_making_say *mine, tern_status st)
+tern_status tern_core_making_exchange(struct tern_making *m, struct tern_contribution *mine, tern_status st)
 {
-    tern_status met;
-
-    mine->status = st;
-    if (st < 0)
-        snprintf(mine->why, sizeof(mine->why), "%s", tern_base_detail());
-    met = tern_core_team_gather(m->team, mine, sizeof(*mine), m->said, m->deadline, m->call);
-    if (met < 0)
-        return met;
-    for (int i = 0; i < m->team->size; i++)
-        if (m->said[i].status < 0) {
-            m->refused = true;
-            return tern_base_fail((tern_status)m->said[i].status, "%s: rank %d: %.255s", m->what, i, m->said[i].why);
-        }
-    return TERN_OK;
+    return tern_core_team_exchange(m->team, &mine->result, sizeof(*mine), st, m->deadline, m->call, &m->refused);
 }
 
 static uint64_t hash(const char *text)
@@ -52,10 +39,10 @@ static uint64_t hash(const char *text)
 /* Check that all ranks made the same call. */
 static tern_status compare(const struct tern_making *m, bool each)
 {
-    const struct tern_making_say *first = &m->said[0];
+    const struct tern_contribution *first = &m->all[0];
 
     for (int i = 1; i < m->team->size; i++) {
-        const struct tern_making_say *other = &m->said[i];
+        const struct tern_contribution *other = &m->all[i];
 
         if (other->memory != first->memory || other->path_hash != first->path_hash)
             return tern_base_fail(TERN_ERR_ARG, "%s: ranks %d and 0 ask for memory of different kinds or files",
@@ -76,23 +63,23 @@ static tern_status compare(const struct tern_making *m, bool each)
 
 /* Check that there is enough memory for parts of different sizes: all ranks must have reported their sizes, and none
  * may have allocated memory yet. */
-static tern_status check_each(struct tern_making *m, struct tern_memory_request *request, uint32_t *place)
+static tern_status check_each(struct tern_making *m, struct tern_memory_request *request, uint32_t *mem_kind)
 {
-    struct tern_making_say mine = { 0 };
-    size_t                 ranks = (size_t)m->team->size;
-    uint64_t              *sizes = calloc(ranks, 2 * sizeof(*sizes));
-    tern_status            st = TERN_OK;
+    struct tern_contribution mine = { 0 };
+    size_t                   ranks = (size_t)m->team->size;
+    uint64_t                *sizes = calloc(ranks, 2 * sizeof(*sizes));
+    tern_status              st = TERN_OK;
 
     if (!sizes)
         st = tern_base_fail(TERN_ERR_NOMEM, "no memory for a table of %d ranks", m->team->size);
     for (size_t i = 0; sizes && i < ranks; i++) {
-        sizes[i] = m->said[i].handle.size;
-        sizes[ranks + i] = m->said[i].handle.reserve;
+        sizes[i] = m->all[i].handle.size;
+        sizes[ranks + i] = m->all[i].handle.reserve;
     }
     request->sizes = sizes;
     request->reserves = sizes + ranks;
     if (st == TERN_OK)
-        st = tern_core_memory_check(request, m->team, place);
+        st = tern_core_memory_check(request, m->team, mem_kind);
     request->sizes = request->reserves = NULL;
     free(sizes);
     return tern_core_making_exchange(m, &mine, st);
@@ -100,23 +87,23 @@ static tern_status check_each(struct tern_making *m, struct tern_memory_request 
 
 /* First all-gather: check that all ranks make the same call, and that there is enough memory. st is this rank's earlier
  * error. */
-static tern_status agree(struct tern_making *m, struct tern_memory_request *request, uint32_t *place, tern_status st)
+static tern_status agree(struct tern_making *m, struct tern_memory_request *request, uint32_t *mem_kind, tern_status st)
 {
-    const tern_region_opts *opts = request->opts;
-    bool                    each = opts->each != 0;
-    struct tern_making_say  mine = { .memory = opts->memory | (each ? TERN_MAKING_EACH : 0),
-                                     .path_hash = hash(opts->path),
-                                     .handle = { .size = request->size, .reserve = request->reserve } };
-    uint64_t                total;
+    const tern_region_opts  *opts = request->opts;
+    bool                     each = opts->each != 0;
+    struct tern_contribution mine = { .memory = opts->memory | (each ? TERN_MAKING_EACH : 0),
+                                      .path_hash = hash(opts->path),
+                                      .handle = { .size = request->size, .reserve = request->reserve } };
+    uint64_t                 total;
 
     if (st == TERN_OK && !each && __builtin_mul_overflow(request->size, (uint64_t)m->team->size, &total))
         st = tern_base_fail(TERN_ERR_NOMEM, "%d parts of %" PRIu64 " bytes are more than any memory holds",
                             m->team->size, request->size);
     if (st == TERN_OK && !each)
-        st = tern_core_memory_check(request, m->team, place);
+        st = tern_core_memory_check(request, m->team, mem_kind);
     if ((st = tern_core_making_exchange(m, &mine, st)) < 0 || (st = compare(m, each)) < 0)
         return st;
-    return each ? check_each(m, request, place) : TERN_OK;
+    return each ? check_each(m, request, mem_kind) : TERN_OK;
 }
 
 static void file_name(const struct tern_making *m, int rank, char *name, size_t size)
@@ -272,7 +259,7 @@ static tern_status attach_all(struct tern_making *m)
     tern_status st = TERN_OK;
 
     for (int rank = 0; rank < m->team->size && st == TERN_OK; rank++)
-        st = attach(m, rank, &m->said[rank].handle);
+        st = attach(m, rank, &m->all[rank].handle);
     return st;
 }
 
@@ -334,8 +321,8 @@ struct tern_mem_handle tern_core_making_handle(const struct tern_region *region,
  * may send this rank a message that refers to the region. */
 tern_status tern_core_making_join(struct tern_making *m, const struct tern_mem_handle *handle, tern_status st)
 {
-    struct tern_region    *region = m->region;
-    struct tern_making_say mine = { 0 };
+    struct tern_region      *region = m->region;
+    struct tern_contribution mine = { 0 };
 
     if (st == TERN_OK) {
         mine.handle = *handle;
@@ -344,7 +331,7 @@ tern_status tern_core_making_join(struct tern_making *m, const struct tern_mem_h
     }
     if ((st = tern_core_making_exchange(m, &mine, st)) < 0)
         return st;
-    region->id = m->said[0].handle.region;
+    region->id = m->all[0].handle.region;
     if ((st = attach_all(m)) == TERN_OK)
         publish(region);
     st = tern_core_making_exchange(m, &mine, st);
@@ -360,7 +347,7 @@ tern_status tern_core_making_begin(struct tern_making *m, struct tern_ctx *ctx, 
                                .deadline = tern_core_ctx_deadline(ctx),
                                .what = tern_core_collective_name(call),
                                .call = call };
-    m->said = m->team->scratch;
+    m->all = m->team->scratch;
     if (checked < 0)
         return checked;
     m->region = region_new(m->team);
@@ -405,16 +392,16 @@ tern_status tern_core_region_alloc(struct tern_ctx *ctx, uint64_t size, const te
                                            .reserve = opts->reserve > size ? opts->reserve : size };
     struct tern_mem_handle     handle;
     struct tern_making         m;
-    uint32_t                   place = TERN_MEM_ARENA;
+    uint32_t                   mem_kind = TERN_MEM_ARENA;
     char                       name[4096];
     tern_status                st = tern_core_making_begin(&m, ctx, call, checked);
 
     m.path = opts->memory == TERN_MEMORY_FILE ? opts->path : NULL;
-    st = agree(&m, &request, &place, st);
+    st = agree(&m, &request, &mem_kind, st);
     if (st == TERN_OK) {
         file_name(&m, m.team->rank, name, sizeof(name));
         if (request.reserve > 0)
-            st = tern_core_memory_make(place, &request, name, &m.region->own);
+            st = tern_core_memory_make(mem_kind, &request, name, &m.region->own);
         handle = tern_core_making_handle(m.region, size, request.reserve);
         st = tern_core_making_join(&m, &handle, st);
         if (st < 0)

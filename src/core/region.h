@@ -44,8 +44,7 @@ tern_status tern_core_region_register(struct tern_ctx *ctx, void *addr, uint64_t
                                       struct tern_region **out);
 tern_status tern_core_region_adopt(struct tern_ctx *ctx, void *addr, uint64_t len, tern_status checked,
                                    struct tern_region **out);
-/* Let the parts grow, this rank's to size bytes. Collective, on a claimed team. An error leaves the region unchanged.
- * */
+/* Let the parts grow, this rank's to size bytes. Collective, on a claimed team. An error changes nothing. */
 tern_status tern_core_region_grow(struct tern_region *region, uint64_t size);
 tern_status tern_core_region_free(struct tern_region *region, const char *what);
 
@@ -66,10 +65,12 @@ void tern_core_region_release(struct tern_region *region);
  * thread. */
 struct tern_region *tern_core_region_find(struct tern_ctx *ctx, int world_rank, uint64_t addr);
 
-/* The same with another cache than the context's, which one thread uses. All zero: nothing is cached. */
+/* Return the region that contains the address in the memory of this rank of the job; NULL: none. The call uses the
+ * given cache instead of that of a context. Only one thread may use a cache; an empty cache is all zero. */
 struct tern_region *tern_core_region_find_cached(struct tern_region_found *cache, int world_rank, uint64_t addr);
 
-/* As tern_core_region_find, for a region that contains `size` bytes from the address on. */
+/* Return the region that contains the `size` bytes from the address on, in the memory of this rank of the job; NULL:
+ * none. The context's thread. */
 const struct tern_region *tern_core_region_covering(struct tern_ctx *ctx, int world_rank, uint64_t addr, uint64_t size);
 
 /* Copy the part of this rank of the job that has the name (tern_link_part.region); rank -1: this rank's own part of the

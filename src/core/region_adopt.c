@@ -15,7 +15,7 @@ static tern_status check_space(const struct tern_making *m)
 
     for (int i = 0; i < m->team->size; i++)
         if (tern_boot_same_node(&tern_job.boot, tern_core_team_world(m->team, i)) &&
-            __builtin_add_overflow(bytes, m->said[i].handle.size, &bytes))
+            __builtin_add_overflow(bytes, m->all[i].handle.size, &bytes))
             bytes = UINT64_MAX;
     return bytes > 0 ? tern_boot_space_check(bytes, "the adopted memory") : TERN_OK;
 }
@@ -23,10 +23,10 @@ static tern_status check_space(const struct tern_making *m)
 tern_status tern_core_region_adopt(struct tern_ctx *ctx, void *addr, uint64_t len, tern_status checked,
                                    struct tern_region **out)
 {
-    struct tern_making     m;
-    struct tern_mem_handle handle = { 0 };
-    struct tern_making_say mine = { 0 };
-    tern_status            st = tern_core_making_begin(&m, ctx, TERN_COLLECTIVE_REGION_ADOPT, checked);
+    struct tern_making       m;
+    struct tern_mem_handle   handle = { 0 };
+    struct tern_contribution mine = { 0 };
+    tern_status              st = tern_core_making_begin(&m, ctx, TERN_COLLECTIVE_REGION_ADOPT, checked);
 
     if (st == TERN_OK)
         st = tern_core_adopt_check(addr, len);

@@ -408,10 +408,10 @@ static tern_status make_dynamic(struct tern_region *region)
 
 tern_status tern_core_dynamic_open(struct tern_ctx *ctx, tern_status checked, struct tern_region **out)
 {
-    const tern_region_opts opts = TERN_REGION_OPTS_INIT;
-    struct tern_region    *region = NULL;
-    struct tern_making     m;
-    struct tern_making_say mine = { 0 };
+    const tern_region_opts   opts = TERN_REGION_OPTS_INIT;
+    struct tern_region      *region = NULL;
+    struct tern_making       m;
+    struct tern_contribution mine = { 0 };
     tern_status st = tern_core_region_alloc(ctx, sizeof(struct tern_dynamic_table), &opts, TERN_COLLECTIVE_REGION_OPEN,
                                             checked, &region);
 
@@ -421,7 +421,7 @@ tern_status tern_core_dynamic_open(struct tern_ctx *ctx, tern_status checked, st
                               .deadline = tern_core_ctx_deadline(ctx),
                               .what = "tern_region_open",
                               .call = TERN_COLLECTIVE_REGION_OPEN,
-                              .said = ctx->team->scratch };
+                              .all = ctx->team->scratch };
     st = make_dynamic(region);
     if (st == TERN_OK && tern_core_team_locals(ctx->team) > 1)
         st = tern_core_service_start(); /* peers on the node may need help with the memory that this rank attaches */

@@ -42,13 +42,15 @@ static tern_status check_memory(const struct tern_making *m)
 
     for (int i = 0; i < m->team->size; i++) {
         const struct tern_link_part *part = &m->region->part[tern_core_team_world(m->team, i)];
-        uint64_t                     to = m->said[i].handle.size;
+        uint64_t                     to = m->all[i].handle.size;
 
-        if (m->said[i].id != m->region->id)
-            return tern_base_fail(TERN_ERR_ARG, "rank %d passes another region than this rank", i);
+        if (m->all[i].id != m->region->id)
+            return tern_base_fail(TERN_ERR_ARG,
+                                  "rank %d passed another region than this rank; all ranks must pass the same region",
+                                  i);
         if (to < part->size || to > part->reserve)
             return tern_base_fail(TERN_ERR_LINK,
-                                  "rank %d tells a size of %" PRIu64 " bytes, which its part cannot have", i, to);
+                                  "rank %d reported a size of %" PRIu64 " bytes, which its part cannot have", i, to);
         if (tern_boot_same_node(&tern_job.boot, part->rank) &&
             (part->mem_kind != TERN_MEM_FILE || m->region->own.in_ram))
             *(part->mem_kind == TERN_MEM_HUGE ? &huge : &bytes) +=
@@ -113,7 +115,7 @@ static tern_status apply(struct tern_making *m)
     tern_status         st = TERN_OK;
 
     for (int i = 0; i < m->team->size && st == TERN_OK; i++) {
-        const struct tern_mem_handle *handle = &m->said[i].handle;
+        const struct tern_mem_handle *handle = &m->all[i].handle;
         int                           world = tern_core_team_world(m->team, i);
 
         if (handle->size < region->part[world].size || handle->size > region->part[world].reserve)
@@ -124,7 +126,7 @@ static tern_status apply(struct tern_making *m)
     }
     pthread_mutex_lock(&tern_job.lock);
     for (int i = 0; i < m->team->size && st == TERN_OK; i++) {
-        uint64_t          size = m->said[i].handle.size;
+        uint64_t          size = m->all[i].handle.size;
         int               world = tern_core_team_world(m->team, i);
         struct tern_part *fast = &region->fast[world];
 
@@ -142,16 +144,16 @@ static tern_status apply(struct tern_making *m)
 
 tern_status tern_core_region_grow(struct tern_region *region, uint64_t size)
 {
-    struct tern_making     m = { .team = region->team,
-                                 .deadline = tern_core_job_deadline(),
-                                 .what = "tern_region_grow",
-                                 .call = TERN_COLLECTIVE_REGION_GROW,
-                                 .said = region->team->scratch,
-                                 .region = region };
-    struct tern_making_say mine = { .id = region->id, .handle = { .size = size } };
-    uint64_t               from = own_part(region)->size;
-    tern_status            st = check_size(region, size);
-    bool                   grown;
+    struct tern_making       m = { .team = region->team,
+                                   .deadline = tern_core_job_deadline(),
+                                   .what = "tern_region_grow",
+                                   .call = TERN_COLLECTIVE_REGION_GROW,
+                                   .all = region->team->scratch,
+                                   .region = region };
+    struct tern_contribution mine = { .id = region->id, .handle = { .size = size } };
+    uint64_t                 from = own_part(region)->size;
+    tern_status              st = check_size(region, size);
+    bool                     grown;
 
     if ((st = tern_core_making_exchange(&m, &mine, st)) < 0)
         return st;

@@ -5,39 +5,37 @@
 
 /* The contribution of each rank to the all-gathers. Travels between processes. In the first all-gather of a call, size
  * and reserve are in the handle, whose other fields are zero. */
-struct tern_making_say {
-    int32_t                status;
-    uint32_t               memory;    /* first all-gather: tern_memory, and TERN_MAKING_EACH */
-    uint64_t               path_hash; /* first all-gather */
-    uint64_t               id;        /* of the region that is to grow */
-    struct tern_mem_handle handle;
-    char                   why[256];
+struct tern_contribution {
+    struct tern_team_result result;
+    uint64_t                memory;    /* first all-gather: tern_memory, and TERN_MAKING_EACH */
+    uint64_t                path_hash; /* first all-gather */
+    uint64_t                id;        /* of the region that is to grow */
+    struct tern_mem_handle  handle;
 };
-_Static_assert(sizeof(struct tern_making_say) == 440, "a contribution has no padding");
-_Static_assert(sizeof(struct tern_making_say) <= TERN_TEAM_SCRATCH,
+_Static_assert(sizeof(struct tern_contribution) == 440, "a contribution has no padding");
+_Static_assert(sizeof(struct tern_contribution) <= TERN_TEAM_SCRATCH,
                "a contribution fits into the scratch space of the team");
 
 #define TERN_MAKING_EACH 0x10000u /* each rank chooses the size of its part */
 
 /* A region that is being created or grows. */
 struct tern_making {
-    struct tern_team       *team;
-    tern_deadline           deadline;
-    const char             *what; /* the public call */
-    enum tern_collective    call; /* name of the public call */
-    const char             *path; /* path of a FILE region */
-    struct tern_making_say *said; /* [team size]; the team's scratch memory */
-    struct tern_region     *region;
-    bool                    refused; /* a member reported an error, which all members know and return */
+    struct tern_team         *team;
+    tern_deadline             deadline;
+    const char               *what; /* the public call */
+    enum tern_collective      call; /* name of the public call */
+    const char               *path; /* path of a FILE region */
+    struct tern_contribution *all;  /* [team size]; the team's scratch memory */
+    struct tern_region       *region;
+    bool                      refused; /* a member reported an error, which all members know and return */
 };
 
 /* Begin to create a region. checked is the error in this rank's arguments. */
 tern_status tern_core_making_begin(struct tern_making *m, struct tern_ctx *ctx, enum tern_collective call,
                                    tern_status checked);
 
-/* Report st (and this thread's error detail, if st is an error) to all members. Returns the first error in the order of
- * ranks. */
-tern_status tern_core_making_exchange(struct tern_making *m, struct tern_making_say *mine, tern_status st);
+/* Exchange the contributions, with st as this rank's result (tern_core_team_exchange). */
+tern_status tern_core_making_exchange(struct tern_making *m, struct tern_contribution *mine, tern_status st);
 
 /* Exchange the memory handles, attach the parts, and, for memory that the program owns, start to serve peers, with one
  * all-gather after each step. st is the result of allocating this rank's own memory; handle describes the memory that

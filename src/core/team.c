@@ -527,6 +527,28 @@ tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_
     return st;
 }
 
+tern_status tern_core_team_exchange(struct tern_team *team, struct tern_team_result *mine, size_t len, tern_status st,
+                                    tern_deadline deadline, enum tern_collective call, bool *refused)
+{
+    struct tern_team_name   name = tern_core_team_name(team);
+    struct tern_team_result result;
+
+    mine->status = st;
+    if (st < 0)
+        snprintf(mine->why, sizeof(mine->why), "%s", tern_base_detail());
+    st = tern_core_team_gather(team, mine, len, team->scratch, deadline, call);
+    for (int i = 0; i < team->size && st == TERN_OK; i++) {
+        memcpy(&result, (const unsigned char *)team->scratch + (size_t)i * len, sizeof(result));
+        if (result.status >= 0)
+            continue;
+        if (refused)
+            *refused = true;
+        st = tern_base_fail((tern_status)result.status, "%s: rank %d%s%s: %.*s", tern_core_collective_name(call), i,
+                            team->map ? " of " : "", team->map ? name.text : "", (int)sizeof(result.why), result.why);
+    }
+    return st;
+}
+
 tern_status tern_core_team_agree(struct tern_team *team, size_t len, tern_deadline deadline, enum tern_collective call)
 {
     struct contribution mine;

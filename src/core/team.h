@@ -121,6 +121,19 @@ void        tern_core_team_release(struct tern_team *team);
 tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadline, const char *what);
 tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_t len, void *all,
                                   tern_deadline deadline, enum tern_collective call);
+
+/* The result of a member's own part of a collective call. A contribution begins with it. Travels between processes. */
+struct tern_team_result {
+    int32_t status;
+    char    why[252]; /* the text of the error; otherwise free for the call */
+};
+
+/* Gather the contributions of all members, of len bytes each, into team->scratch. mine is the beginning of this
+ * member's contribution, and gets st and, if st is an error, this thread's error text. If members report errors, every
+ * member returns the first one in the order of ranks; *refused is true in this case only. refused may be NULL. */
+tern_status tern_core_team_exchange(struct tern_team *team, struct tern_team_result *mine, size_t len, tern_status st,
+                                    tern_deadline deadline, enum tern_collective call, bool *refused);
+
 /* Meet as for an all-gather of len bytes, and check that all members make the same call with the same length, without
  * gathering. */
 tern_status tern_core_team_agree(struct tern_team *team, size_t len, tern_deadline deadline, enum tern_collective call);

@@ -14,16 +14,16 @@
 #include "core/team_create.h"
 
 /* The contribution of each member. Travels between processes. */
-struct say {
-    int64_t  key;
-    int32_t  colour;
-    uint32_t id; /* proposed id for the team of which this member is the first */
-    uint64_t space;
-    int32_t  status;
-    char     why[220];
+struct contribution {
+    struct tern_team_result result;
+    int64_t                 key;
+    int32_t                 colour;
+    uint32_t                id; /* proposed id for the team of which this member is the first */
+    uint64_t                space;
 };
-_Static_assert(sizeof(struct say) == 248, "a contribution has no padding");
-_Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "a contribution fits into the scratch space of the team");
+_Static_assert(sizeof(struct contribution) == 280, "a contribution has no padding");
+_Static_assert(sizeof(struct contribution) <= TERN_TEAM_SCRATCH,
+               "a contribution fits into the scratch space of the team");
 
 /* A member of the parent. */
 struct entry {
@@ -36,7 +36,7 @@ struct splitting {
     struct tern_team     *parent;
     tern_deadline         deadline;
     enum tern_collective  call;
-    struct say           *said;    /* [parent size]; the parent's scratch memory */
+    struct contribution  *all;     /* [parent size]; the parent's scratch memory */
     struct entry         *order;   /* [parent size] sorted by colour, key and rank */
     int32_t              *members; /* [parent size] ranks in the job of the members of this rank's team */
     int                   first;   /* rank in the parent of the first of these */
@@ -45,24 +45,9 @@ struct splitting {
     struct tern_team     *team;
 };
 
-/* Report st (and this thread's error detail, if st is an error) to all members. Returns the first error in the order of
- * ranks. */
-static tern_status exchange(struct splitting *s, struct say *mine, tern_status st)
+static tern_status exchange(const struct splitting *s, struct contribution *mine, tern_status st)
 {
-    tern_status met;
-
-    mine->status = st;
-    if (st < 0)
-        snprintf(mine->why, sizeof(mine->why), "%s", tern_base_detail());
-    met = tern_core_team_gather(s->parent, mine, sizeof(*mine), s->said, s->deadline, s->call);
-    if (met < 0)
-        return met;
-    for (int i = 0; i < s->parent->size; i++)
-        if (s->said[i].status < 0)
-            return tern_base_fail((tern_status)s->said[i].status, "%s: rank %d of %s: %.219s",
-                                  tern_core_collective_name(s->call), i, tern_core_team_name(s->parent).text,
-                                  s->said[i].why);
-    return TERN_OK;
+    return tern_core_team_exchange(s->parent, &mine->result, sizeof(*mine), st, s->deadline, s->call, NULL);
 }
 
 static int compare(const void *one, const void *two)
@@ -82,7 +67,7 @@ static void sort(struct splitting *s, int colour)
     struct tern_team *parent = s->parent;
 
     for (int i = 0; i < parent->size; i++)
-        s->order[i] = (struct entry){ s->said[i].key, s->said[i].colour, i };
+        s->order[i] = (struct entry){ s->all[i].key, s->all[i].colour, i };
     qsort(s->order, (size_t)parent->size, sizeof(s->order[0]), compare);
     for (int i = 0; i < parent->size && colour >= 0; i++) {
         if (s->order[i].colour != colour)
@@ -95,7 +80,7 @@ static void sort(struct splitting *s, int colour)
     }
     s->plan.members = s->members;
     s->plan.like = parent;
-    s->plan.id = s->plan.size > 0 ? s->said[s->first].id : 0;
+    s->plan.id = s->plan.size > 0 ? s->all[s->first].id : 0;
 }
 
 static uint32_t node_of(const struct splitting *s, int i)
@@ -132,10 +117,10 @@ static tern_status take_space(struct splitting *s)
 
 static tern_status make(struct splitting *s, int colour, int64_t key)
 {
-    struct say  mine = { .key = key, .colour = colour < 0 ? -1 : colour, .id = tern_core_team_propose() };
-    tern_status st = s->order && s->members
-                         ? TERN_OK
-                         : tern_base_fail(TERN_ERR_NOMEM, "no memory for tables of %d ranks", s->parent->size);
+    struct contribution mine = { .key = key, .colour = colour < 0 ? -1 : colour, .id = tern_core_team_propose() };
+    tern_status         st = s->order && s->members
+                                 ? TERN_OK
+                                 : tern_base_fail(TERN_ERR_NOMEM, "no memory for tables of %d ranks", s->parent->size);
 
     if ((st = exchange(s, &mine, st)) < 0)
         return st;
@@ -145,7 +130,7 @@ static tern_status make(struct splitting *s, int colour, int64_t key)
         mine.space = s->space.offset;
         if ((st = exchange(s, &mine, st)) < 0)
             return st;
-        s->plan.space = s->plan.size > 0 ? s->said[s->first].space : 0;
+        s->plan.space = s->plan.size > 0 ? s->all[s->first].space : 0;
     }
     if (s->plan.size > 0)
         st = tern_core_team_make(&s->plan, &s->team);
@@ -164,7 +149,7 @@ tern_status tern_core_team_split(struct tern_ctx *ctx, int colour, int64_t key, 
     struct splitting s = { .parent = ctx->team,
                            .deadline = tern_core_ctx_deadline(ctx),
                            .call = call,
-                           .said = ctx->team->scratch,
+                           .all = ctx->team->scratch,
                            .order = calloc(size, sizeof(struct entry)),
                            .members = calloc(size, sizeof(int32_t)) };
     tern_status      st = make(&s, colour, key);

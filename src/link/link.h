@@ -42,7 +42,7 @@
  *   done         an op is complete; only called from lane progress, on the thread that uses the lane
  *   message      a request or reply has arrived; only called from a watch's deliver, as are notify and tagged. head and
  *                data may be read until the call returns
- *   notify       a notification has arrived; place: the core must copy the inline payload to its destination
+ *   notify       a notification has arrived; copy: the core must copy the inline payload to its destination
  *   notify_head  write the head of a notification that arrived without one, with a put; any thread
  *   tagged       a tagged message has arrived. Returns false if the target cannot accept it now: the link keeps it, and
  *                everything behind it on the channel, for the next delivery
@@ -55,7 +55,7 @@
 struct tern_link_up {
     void (*done)(struct tern_link_op *op, tern_status status); /* complete on both sides, or failed; exactly once */
     void (*message)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);
-    enum tern_link_delivered (*notify)(int from, const unsigned char *head, bool place);
+    enum tern_link_delivered (*notify)(int from, const unsigned char *head, bool copy);
     void (*notify_head)(unsigned char *head, uint64_t region, uint32_t tag, uint64_t bytes);
     enum tern_link_delivered (*tagged)(int from, const unsigned char *head, const unsigned char *data, size_t len);
     void (*helped)(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);

@@ -67,13 +67,13 @@ static inline void tern_link_written(const struct tern_link_part *part)
         tern_boot_written(part->slot);
 }
 
-#define TERN_LINK_AFTER 32 /* bytes of a request, at most */
+#define TERN_LINK_PUT_RPC_MAX 32 /* bytes of a request, at most */
 
 /* An RPC that the target serves when the data of a put are in place, on memory of any region. */
-struct tern_link_after {
+struct tern_link_put_rpc {
     uint64_t      region; /* the owner's name for the part that the RPC accesses */
     uint32_t      len;
-    unsigned char request[TERN_LINK_AFTER];
+    unsigned char request[TERN_LINK_PUT_RPC_MAX];
 };
 
 /* One contiguous transfer whose arguments have been checked. It passes unchanged from the api to the path. */
@@ -90,9 +90,9 @@ struct tern_xfer {
     uint32_t    tag;    /* tag of that notification */
     uint64_t    notify_data; /* the notification as the path sends it; filled by can_notify */
     const char *what;        /* name of the operation in reports; NULL: put or get */
-    /* A put that is complete when the target has also served this RPC; only if the path's after permits it. NULL: none.
-     * Valid until the transfer is complete. */
-    const struct tern_link_after *after;
+    /* A put that is complete when the target has also served this RPC; only if path->put_rpc is true. NULL: none. Valid
+     * until the transfer is complete. */
+    const struct tern_link_put_rpc *put_rpc;
     /* If the part has a base: called once, with the target address, instead of a copy. NULL: copy. */
     void (*visit)(const struct tern_xfer *xfer, unsigned char *there);
 };
@@ -160,7 +160,7 @@ struct tern_link_path {
     bool        instant;
     bool        self_progress;   /* transfers complete by the lane's progress alone: a handler may wait for them */
     bool        rpc;             /* the rank serves RPCs for the part independently of what its program does */
-    bool        after;           /* puts may carry an RPC that the target serves after the data */
+    bool        put_rpc;         /* puts may carry an RPC that the target serves after the data */
     bool        prefers_packing; /* packing many small blocks into RPCs is faster than transferring them one by one */
     /* The path is instant, and a list of blocks of up to 64 KiB each (start_iov) costs less than single transfers. */
     bool        iov;

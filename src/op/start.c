@@ -77,6 +77,17 @@ static bool is_behind(const struct tern_op *op)
            tern_base_list_empty(&op->ctx->active) && part->path->keeps_order(op->ctx->lane[part->link], &op->link.xfer);
 }
 
+/* Send the notification for which space was reserved, after an operation that ended with st, or give the space back if
+ * the operation has failed. Returns st. */
+static inline tern_status notify_or_drop(tern_status st, struct tern_link_msg *msg, const struct tern_notification *n)
+{
+    if (st == TERN_OK)
+        tern_op_notify_send(msg, n);
+    else
+        tern_op_notify_drop(msg);
+    return st;
+}
+
 /* Start an instant operation and send its notification. Space for the notification is reserved first, so that an
  * operation that finds no space has no effect. */
 static tern_status start_and_notify(struct tern_op *op)
@@ -84,13 +95,7 @@ static tern_status start_and_notify(struct tern_op *op)
     struct tern_link_msg msg;
     tern_status          st = tern_op_notify_reserve(op->link.xfer.part->rank, &msg);
 
-    if (st != TERN_OK)
-        return st;
-    if ((st = op->kind->start(op)) == TERN_OK)
-        tern_op_notify_send(&msg, &op->notification);
-    else
-        tern_op_notify_drop(&msg);
-    return st;
+    return st == TERN_OK ? notify_or_drop(op->kind->start(op), &msg, &op->notification) : st;
 }
 
 /* Start an operation that notifies its target, or that has another second step. */
@@ -396,12 +401,10 @@ static tern_status start_now(struct tern_ctx *ctx, const struct tern_xfer *xfer,
         tern_op_no_events(opts);
     else if (st == TERN_ERR_PEER)
         confirm(ctx, part->rank);
-    if (notifies && st == TERN_OK)
-        tern_op_notify_send(&msg,
-                            &(struct tern_notification){ .scope = part->scope, .bytes = xfer->len, .tag = opts->tag });
-    else if (notifies)
-        tern_op_notify_drop(&msg);
-    return st;
+    if (!notifies)
+        return st;
+    return notify_or_drop(st, &msg,
+                          &(struct tern_notification){ .scope = part->scope, .bytes = xfer->len, .tag = opts->tag });
 }
 
 tern_status tern_op_contig(struct tern_ctx *ctx, const struct tern_xfer *xfer, const tern_opts *opts, const char *call)

@@ -53,7 +53,7 @@ _Static_assert(WIRE_ARGS * sizeof(uint32_t) + WIRE_SPILL >= WIRE_AM_ARGS * sizeo
 enum { WIRE_IN_DATA = 62, WIRE_BEHIND_SPILL = 63 };
 
 /* Return the location for a payload of up to len bytes next to nargs arguments. */
-static inline unsigned wire_place(unsigned nargs, size_t len)
+static inline unsigned wire_location(unsigned nargs, size_t len)
 {
     size_t at = sizeof(struct wire_am) + (nargs + (nargs & 1)) * sizeof(uint32_t); /* a multiple of 8 */
 
@@ -64,19 +64,19 @@ static inline unsigned wire_place(unsigned nargs, size_t len)
 
 /* wire_before returns the number of bytes of data before a payload at that location. wire_in_head returns whether the
  * location is in the head. */
-static inline size_t wire_before(unsigned place)
+static inline size_t wire_before(unsigned location)
 {
-    return place == WIRE_BEHIND_SPILL ? WIRE_SPILL : 0;
+    return location == WIRE_BEHIND_SPILL ? WIRE_SPILL : 0;
 }
 
-static inline bool wire_in_head(unsigned place)
+static inline bool wire_in_head(unsigned location)
 {
-    return place < WIRE_IN_DATA;
+    return location < WIRE_IN_DATA;
 }
 
-static inline uint8_t wire_shape(unsigned kind, unsigned place)
+static inline uint8_t wire_shape(unsigned kind, unsigned location)
 {
-    return (uint8_t)(kind | place << 2);
+    return (uint8_t)(kind | location << 2);
 }
 
 /* The head as one word, and accessors for the fields that the hot paths need. */

@@ -62,20 +62,20 @@ static tern_status send(uint32_t i, size_t most)
     tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_LONG, .nargs = 12, .min = len, .max = len,
                                                      .buffer = i % 4 == 1 ? payload : NULL, .region = own.region,
                                                      .offset = am.offset, .flags = TERN_IMMEDIATE);
-    tern_am_prepared     room;
+    tern_am_prepared     space;
     tern_status          st;
 
     job_fill(payload, len, (unsigned)tern_rank(), i);
     if (i % 2 == 0)
         return tern_am_request(TERN_WORLD, 1, &am);
-    if ((st = tern_am_prepare(TERN_WORLD, 1, &opts, &room)) != TERN_OK)
+    if ((st = tern_am_prepare(TERN_WORLD, 1, &opts, &space)) != TERN_OK)
         return st;
     if (!opts.buffer)
-        memcpy(room.addr, payload, len);
-    return tern_am_commit(&room, HERE, args, 12, len);
+        memcpy(space.addr, payload, len);
+    return tern_am_commit(&space, HERE, args, 12, len);
 }
 
-/* Rank 0 sends until there is no room; the target is stopped all the time. */
+/* Rank 0 sends until there is no space; the target is stopped all the time. */
 static void send_to_the_stopped(void)
 {
     size_t      most = tern_am_max_medium(TERN_WORLD, 1, 12) - 64;
@@ -112,12 +112,12 @@ static void too_long(void)
                          .flags = TERN_IMMEDIATE);
     tern_am_prepare_opts opts = TERN_AM_PREPARE_OPTS(.kind = TERN_AM_LONG, .min = len, .max = len, .buffer = payload,
                                                      .region = own.region, .flags = TERN_IMMEDIATE);
-    tern_am_prepared     room;
+    tern_am_prepared     space;
 
     if (len == most && getenv("TERN_CMA")) {
         RETURNS(TERN_ERR_RANGE, tern_am_request(TERN_WORLD, 1, &am));
         SAYS("without TERN_IMMEDIATE");
-        RETURNS(TERN_ERR_RANGE, tern_am_prepare(TERN_WORLD, 1, &opts, &room));
+        RETURNS(TERN_ERR_RANGE, tern_am_prepare(TERN_WORLD, 1, &opts, &space));
     }
     free(payload);
 }

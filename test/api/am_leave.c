@@ -1,7 +1,7 @@
 /* am_leave.c: no message is lost at the end of the job.
  *
  * Promise: a message that was sent before tern_finalize is handled before tern_finalize of its target returns; so are
- * the replies, even when they have the maximum length and are many more than a queue holds; no rank waits for room in
+ * the replies, even when they have the maximum length and are many more than a queue holds; no rank waits for space in
  * the queue of a rank that has left.
  *
  * env: TERN_AM_QUEUE=64K

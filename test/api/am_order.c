@@ -1,14 +1,14 @@
 /* am_order.c: order, time limits and back-pressure of active messages.
  *
  * Promise: messages of a pair are handled in the order in which they were sent, whatever their kinds; with
- * TERN_IMMEDIATE a full queue returns TERN_AGAIN, nothing is consumed, and the send succeeds when there is room again;
- * a context's time limit ends a wait for room, and nothing is sent; tern_wait_until keeps its deadline; a message of a
+ * TERN_IMMEDIATE a full queue returns TERN_AGAIN, nothing is consumed, and the send succeeds when there is space again;
+ * a context's time limit ends a wait for space, and nothing is sent; tern_wait_until keeps its deadline; a message of a
  * strict context is handled after the data of the transfers that the context started before it to the same rank.
  *
  * A rank "does not poll" while it waits for a word of a region to change. Under chaos a rank that sends a long message
- * polls, and a queue is never known to be full or to have room: the checks of full queues are then left out.
+ * polls, and a queue is never known to be full or to have space: the checks of full queues are then left out.
  *
- * poor: off, because room may come by itself there, when what has been sent is done with
+ * poor: off, because space may come by itself there, when what has been sent is done with
  * providers: net sockets shm
  * env: TERN_CMA=off
  * env: TERN_AM_QUEUE=64K
@@ -204,7 +204,7 @@ static void immediate(int to)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* A reply that finds no room. */
+/* A reply that finds no space. */
 static void on_ask(const tern_am_event *event, void *user)
 {
     tern_am     am = TERN_AM(.kind = TERN_AM_MEDIUM, .handler = ANSWER, .payload = big, .flags = TERN_IMMEDIATE);

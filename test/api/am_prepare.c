@@ -1,7 +1,7 @@
 /* am_prepare.c: active messages with a negotiated payload.
  *
  * Promise: prepare gives at least the minimum, at most the maximum, and more than the usual maximum where there is
- * room; the handler reads what the sender wrote there, at any length and with any number of arguments up to the
+ * space; the handler reads what the sender wrote there, at any length and with any number of arguments up to the
  * prepared number; several messages may be prepared at once, and arrive in the order of their preparation however they
  * are committed; a cancelled message is never seen; a long message is written directly into the target's part where
  * that is reachable.
@@ -183,20 +183,20 @@ static void into_the_region(struct job_region *r, int to)
         for (size_t len = 0; len <= 3000; len = len * 3 + 1) {
             unsigned char        buffer[4096];
             bool                 own_buffer = len % 2;
-            size_t               room = len < most ? len : most;
+            size_t               space = len < most ? len : most;
             tern_am_prepare_opts opts =
-                TERN_AM_PREPARE_OPTS(.kind = TERN_AM_LONG, .min = room, .max = own_buffer ? 4000 : room,
+                TERN_AM_PREPARE_OPTS(.kind = TERN_AM_LONG, .min = space, .max = own_buffer ? 4000 : space,
                                      .buffer = own_buffer ? buffer : NULL, .region = r->region, .offset = offset);
             tern_am_prepared out;
 
             OK(tern_am_prepare(TERN_WORLD, to, &opts, &out));
-            CHECK(out.len >= room && out.len <= opts.max);
+            CHECK(out.len >= space && out.len <= opts.max);
             if (own_buffer)
                 CHECK(out.addr == buffer && out.len == opts.max);
             else if (part)
                 CHECK(out.addr == part + offset);
-            job_fill(out.addr, room, (unsigned)tern_rank(), (unsigned)room);
-            OK(tern_am_commit(&out, SINK, NULL, 0, room));
+            job_fill(out.addr, space, (unsigned)tern_rank(), (unsigned)space);
+            OK(tern_am_commit(&out, SINK, NULL, 0, space));
             wait_for(++sent);
             OK(tern_barrier(TERN_WORLD)); /* before it is overwritten */
         }

@@ -221,7 +221,7 @@ static void handlers(tern_region *region, unsigned char *mine, enum job_kind kin
     memset(mine, 0, SIZE);
     at_handler.region = region;
     at_handler.may = kind == JOB_HOST || job_far(from);
-    at_handler.must_not = !job_chaos(); /* chaos has room for operations that the kernel completes at once */
+    at_handler.must_not = !job_chaos(); /* chaos has space for operations that the kernel completes at once */
     at_handler.done = 0;
     OK(tern_am_register(3, on_message, NULL));
     OK(tern_barrier(TERN_WORLD));

@@ -208,7 +208,7 @@ static void model(void)
     OK(tern_region_create(TERN_WORLD, 0, &opts, &region));
     for (unsigned round = 0; round < ROUNDS; round++) {
         int      rank = (int)(job_random(&seed) % (uint64_t)size), writer = (int)(job_random(&seed) % (uint64_t)size);
-        uint64_t room = MOST - had[rank], more = job_random(&seed) % (room / 4 + 1);
+        uint64_t space = MOST - had[rank], more = job_random(&seed) % (space / 4 + 1);
 
         if (job_random(&seed) % 3 == 0) {
             had[rank] += more;

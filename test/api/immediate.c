@@ -1,10 +1,10 @@
 /* immediate.c: operations that may not wait.
  *
- * Promise: with TERN_IMMEDIATE an operation that finds no room returns TERN_AGAIN, with nothing started and no event
- * filled; after progress it succeeds. Without the flag it waits for room, at most for the context's time limit.
+ * Promise: with TERN_IMMEDIATE an operation that finds no space returns TERN_AGAIN, with nothing started and no event
+ * filled; after progress it succeeds. Without the flag it waits for space, at most for the context's time limit.
  *
- * Room runs out in the bounce buffer with one chunk, and on the network with a window of two work requests (-poor).
- * Over a network that has more room, and under chaos, only the data is checked.
+ * Space runs out in the bounce buffer with one chunk, and on the network with a window of two work requests (-poor).
+ * Over a network that has more space, and under chaos, only the data is checked.
  *
  * env: TERN_CMA=off TERN_BOUNCE_CHUNK=4K TERN_BOUNCE_CHUNKS=1
  * keep: poor
@@ -15,10 +15,10 @@
 #define TRIES 50u
 #define NOT_AN_EVENT ((struct tern_pending *)(uintptr_t)0xabcd0)
 
-enum room { PLENTY, ONE_CHUNK, SMALL_WINDOW, UNKNOWN };
+enum space { PLENTY, ONE_CHUNK, SMALL_WINDOW, UNKNOWN };
 
-/* How much room there is for transfers to a rank. */
-static enum room room_for(tern_region *region, int to)
+/* How much space there is for transfers to a rank. */
+static enum space space_for(tern_region *region, int to)
 {
     if (job_chaos())
         return UNKNOWN;
@@ -29,7 +29,7 @@ static enum room room_for(tern_region *region, int to)
     return PLENTY;
 }
 
-/* A long transfer takes all room, so that the second one finds none. Returns how often the second one is refused. */
+/* A long transfer takes all space, so that the second one finds none. Returns how often the second one is refused. */
 static unsigned refused_then_done(tern_ctx *ctx, tern_region *region, int to, unsigned char *src)
 {
     tern_event  first, second = { NOT_AN_EVENT }, near = { NOT_AN_EVENT };
@@ -50,17 +50,17 @@ static unsigned refused_then_done(tern_ctx *ctx, tern_region *region, int to, un
     return refused;
 }
 
-/* The second transfer is refused where there is no room for it, and only there. On the network a progress thread makes
- * room, even before the second transfer starts if this thread does not get a core; one refusal in many attempts is
+/* The second transfer is refused where there is no space for it, and only there. On the network a progress thread makes
+ * space, even before the second transfer starts if this thread does not get a core; one refusal in many attempts is
  * enough there. */
-static void refused_for_want_of_room(tern_ctx *ctx, tern_region *region, int to, unsigned char *src)
+static void refused_for_want_of_space(tern_ctx *ctx, tern_region *region, int to, unsigned char *src)
 {
-    enum room room = room_for(region, to);
-    unsigned  refused = refused_then_done(ctx, region, to, src);
+    enum space space = space_for(region, to);
+    unsigned   refused = refused_then_done(ctx, region, to, src);
 
-    for (unsigned tries = 1; room == SMALL_WINDOW && refused == 0 && tries < TRIES; tries++)
+    for (unsigned tries = 1; space == SMALL_WINDOW && refused == 0 && tries < TRIES; tries++)
         refused = refused_then_done(ctx, region, to, src);
-    CHECK(room == UNKNOWN || (room == PLENTY ? refused == 0 : refused > 0));
+    CHECK(space == UNKNOWN || (space == PLENTY ? refused == 0 : refused > 0));
 }
 
 /* A refused transfer has no effect: the target keeps its old bytes if the program does not try again. Returns false if
@@ -95,9 +95,9 @@ static bool refused_is_nothing(tern_ctx *ctx, tern_region *region, int to, unsig
 
 static void refusals(tern_ctx *ctx, tern_region *region, int to, unsigned char *src, unsigned char *check)
 {
-    enum room room = room_for(region, to);
-    unsigned  tries = room == ONE_CHUNK ? 1 : room == SMALL_WINDOW ? TRIES : 0;
-    bool      refused = tries == 0;
+    enum space space = space_for(region, to);
+    unsigned   tries = space == ONE_CHUNK ? 1 : space == SMALL_WINDOW ? TRIES : 0;
+    bool       refused = tries == 0;
 
     while (!refused && tries-- > 0)
         refused = refused_is_nothing(ctx, region, to, src, check);
@@ -131,7 +131,7 @@ int main(void)
         OK(tern_ctx_create(tern_team_world(), strict ? TERN_STRICT : TERN_RELAXED, &ctx));
         job_fill(src, LEN, me, 1);
         job_fill(src + LEN, LEN, me, 2);
-        refused_for_want_of_room(ctx, r.region, (int)right, src);
+        refused_for_want_of_space(ctx, r.region, (int)right, src);
         refusals(ctx, r.region, (int)right, src, check);
         flood(ctx, r.region, (int)right, src);
         OK(tern_barrier(TERN_WORLD));

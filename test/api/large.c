@@ -63,12 +63,12 @@ int main(void)
 {
     unsigned char *buffer = job_new(PIECE), *memory;
     tern_region   *region;
-    uint64_t       room, rooms[64];
+    uint64_t       space, spaces[64];
 
     OK(tern_init());
-    room = available();
-    OK(tern_allgather(TERN_WORLD, &room, sizeof(room), rooms));
-    if (JOB_SANITIZED || rooms[0] < (unsigned)tern_size() * SIZE + 2 * GIB) {
+    space = available();
+    OK(tern_allgather(TERN_WORLD, &space, sizeof(space), spaces));
+    if (JOB_SANITIZED || spaces[0] < (unsigned)tern_size() * SIZE + 2 * GIB) {
         OK(tern_finalize());
         free(buffer);
         return JOB_SKIP;

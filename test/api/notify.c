@@ -4,7 +4,7 @@
  * it arrives, a put's data is in place, and a get's data has been read, so that the target may overwrite it. A
  * notification without an access arrives too, also at a rank whose part is empty. The event of a notified access
  * completes when the target has been notified; then, as after tern_quiet, every rank sees a put's data, although the
- * target has not called Tern since. With TERN_IMMEDIATE an access that finds no room has no effect. Invalid calls are
+ * target has not called Tern since. With TERN_IMMEDIATE an access that finds no space has no effect. Invalid calls are
  * refused with a text that names the mistake.
  *
  * sanitized: 2 8

@@ -10,7 +10,7 @@
  * network: 2
  * providers: net
  * hosts: a:1,b:1
- * chaos: off, because chaos refuses where there is room
+ * chaos: off, because chaos refuses where there is space
  */
 #include "job_test.h"
 
@@ -27,7 +27,7 @@ static void compute_until(const struct job_region *r, size_t offset)
         usleep(1000);
 }
 
-/* Put until there has been no room for a while; a single refusal may only mean that the provider is busy. */
+/* Put until there has been no space for a while; a single refusal may only mean that the provider is busy. */
 static unsigned fill(const struct job_region *r, const unsigned char *data)
 {
     const tern_opts opts = TERN_OPTS(.flags = TERN_NOTIFY | TERN_IMMEDIATE, .tag = 7);
@@ -50,7 +50,7 @@ static void source(const struct job_region *r)
 {
     unsigned char data[8] = { 1 };
 
-    unsigned      count = fill(r, data);
+    unsigned count = fill(r, data);
 
     CHECK(count == QUEUE || count == QUEUE + KEPT);
     OK(tern_put_u64(TERN_WORLD, r->region, 1, FULL, 1));

@@ -1,6 +1,6 @@
 /* notify_crossed.c: ranks that send to each other while each of them refuses other notifications.
  *
- * Promise: a rank that waits for room takes every notification for which a request is started, also while it stores as
+ * Promise: a rank that waits for space takes every notification for which a request is started, also while it stores as
  * many unexpected notifications as it may (TERN_NOTIFY_KEEP) and refuses more of them. So ranks that have started
  * requests for all notifications they send to each other never block for good, in whatever call they wait.
  *

@@ -102,7 +102,7 @@ static void counting_end(void)
     pthread_mutex_unlock(&ofi->net.lock);
 }
 
-/* Returns the operations posted since the last call, once none waits for room in the provider. */
+/* Returns the operations posted since the last call, once none waits for space in the provider. */
 static struct counts counted(void)
 {
     struct counts now;

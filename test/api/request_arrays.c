@@ -52,10 +52,10 @@ static void scene_close(struct scene *s)
 }
 
 /* Start everything but the idle request. The send is synchronous, so that it waits for its receive. */
-static void start_all(struct scene *s, size_t room)
+static void start_all(struct scene *s, size_t space)
 {
     job_fill(s->sent, LONGEST, (unsigned)tern_rank(), ++s->round);
-    OK(tern_irecv(TERN_WORLD, s->left, TAG_RECV, s->got, room, &s->all[RECV]));
+    OK(tern_irecv(TERN_WORLD, s->left, TAG_RECV, s->got, space, &s->all[RECV]));
     OK(tern_request_start(s->all[NOTIFIED]));
     OK(tern_request_start(s->all[COUNTED]));
     OK(tern_request_start(s->all[PERSISTENT]));

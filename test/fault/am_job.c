@@ -95,7 +95,7 @@ static void run_sender(void)
 }
 
 /* Rank 1 writes to its memory that it makes no more calls; then all others fill its queue, write there that they have,
- * and wait for room. */
+ * and wait for space. */
 static void run_receiver(void)
 {
     tern_am           am = TERN_AM(.kind = TERN_AM_MEDIUM, .handler = COUNT, .payload = data, .len = sizeof(data));

@@ -108,7 +108,7 @@ if tmpfs small 1M; then
     check "a file system that is too small: TERN_ERR_NOMEM, no file left" \
         all_of 'refused 2 TERN_ERR_NOMEM No.space' '[ -z "$(ls "$small")" ]'
     ternrun -n 2 "$JOB_PROGRAM" file 640K "$small/one"
-    check "room for one rank of two: TERN_ERR_NOMEM on both, no file left" \
+    check "space for one rank of two: TERN_ERR_NOMEM on both, no file left" \
         all_of 'refused 2 TERN_ERR_NOMEM No.space' '[ -z "$(ls "$small")" ]'
     printf old | tee "$small/kept.0" > "$small/kept.1"
     ternrun -n 2 "$JOB_PROGRAM" file 640K "$small/kept"

@@ -4,7 +4,7 @@
 # access is outstanding: it ends the job, or the survivors get an error that names the rank, after the notifications
 # that the dead rank had sent; a wait for any source fails when no rank is left; the stall report names a wait for a
 # notification that is behind more than a rank stores, with the option that limits the number, and the wait ends when
-# there is room; the same holds for a wait for the completion of an access whose notification finds no room.
+# there is space; the same holds for a wait for the completion of an access whose notification finds no space.
 #
 # timeout: 120
 . "$(dirname "$0")/lib.sh"
@@ -42,12 +42,12 @@ for links in shm ofi; do
     check "nobody is left who could notify, $links: told" \
         all_of 'status_is 137' 'survived 1' 'err_lacks notify_job.c:'
     ternrun -n 2 -x TERN_LINKS=$links -x TERN_STALL_REPORT=0.3 -x TERN_NOTIFY_KEEP=10 "$PROG/notify_job" full
-    check "more than a rank keeps, $links: the stall report says so, and room ends it" \
+    check "more than a rank keeps, $links: the stall report says so, and space ends it" \
         all_of 'status_is 0' 'survived 2' \
         'err_has "^tern: rank 0: has waited [0-9.]+ s: .*from rank 1 .*tag 1; 10 others .*TERN_NOTIFY_KEEP"'
     ternrun -n 2 -x TERN_LINKS=$links -x TERN_CMA=off -x TERN_NOTIFY_QUEUE=4 -x TERN_NOTIFY_KEEP=10 \
         "$PROG/notify_job" pushed registered
-    check "accesses whose notifications find no room, $links: who waits for their end is told so, and room ends it" \
+    check "accesses whose notifications find no space, $links: who waits for their end is told so, and space ends it" \
         all_of 'status_is 0' 'survived 2' 'err_lacks notify_job.c:'
 done
 for how in source flying target; do

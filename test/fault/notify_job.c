@@ -3,7 +3,7 @@
  *   notify_job source     rank 1 makes every form of notified access to everyone, waits for each, and is killed by
  *                         SIGKILL; the others wait for more
  *   notify_job flying     the same, but it waits for none: all are outstanding when it dies
- *   notify_job target     rank 1 makes no progress, everyone fills its queue, a thread for each form waits for room,
+ *   notify_job target     rank 1 makes no progress, everyone fills its queue, a thread for each form waits for space,
  *                         and rank 1 dies by SIGKILL
  *   notify_job behind     all ranks have sent all ranks more than TERN_NOTIFY_KEEP, without requests, when
  *                         rank 1 dies
@@ -217,8 +217,8 @@ static void run_flying(void)
 static _Atomic unsigned waiting;
 static unsigned char   *spare; /* LONG bytes for each access: outstanding accesses need them to the end */
 
-/* Notify by each form as long as there is room: notifications with data may have a separate queue, and an access that
- * has started continues while others do not find room yet. */
+/* Notify by each form as long as there is space: notifications with data may have a separate queue, and an access that
+ * has started continues while others do not find space yet. */
 static void fill_queue(void)
 {
     tern_opts opts = TERN_OPTS(.flags = TERN_IMMEDIATE | TERN_NOTIFY);
@@ -237,7 +237,7 @@ static void fill_queue(void)
 }
 
 /* One form: by the blocking call, or with an event. */
-static void *wait_for_room(void *arg)
+static void *wait_for_space(void *arg)
 {
     unsigned             number = (unsigned)(uintptr_t)arg;
     unsigned char       *buffer = job_new(LONG);
@@ -268,7 +268,7 @@ static void *wait_for_room(void *arg)
 }
 
 /* Rank 1 writes to its memory that it makes no more calls; then all others fill its queue, write there that they have,
- * and wait for room. */
+ * and wait for space. */
 static void run_target(void)
 {
     _Atomic uint64_t *who = (_Atomic uint64_t *)(void *)r.mine;
@@ -288,7 +288,7 @@ static void run_target(void)
     spare = job_new((size_t)ACCESSES * LONG);
     fill_queue();
     for (uintptr_t number = 0; number < ACCESSES; number++)
-        CHECK(pthread_create(&thread[number], NULL, wait_for_room, (void *)number) == 0);
+        CHECK(pthread_create(&thread[number], NULL, wait_for_space, (void *)number) == 0);
     while (atomic_load(&waiting) < ACCESSES)
         usleep(1000);
     st = tern_fadd(TERN_WORLD, region, 1, (uint64_t)me * sizeof(*who), 1, &was);
@@ -414,7 +414,7 @@ static void run_full(void)
     EXPECT(TERN_OK, tern_request_free(&request));
 }
 
-/* Start accesses until one finds no room. Returns the number started. */
+/* Start accesses until one finds no space. Returns the number started. */
 static uint32_t start_many(void)
 {
     const tern_opts opts = TERN_OPTS(.flags = TERN_NOTIFY, .tag = 4);
@@ -427,7 +427,7 @@ static uint32_t start_many(void)
     return count;
 }
 
-/* The last access was started, and its notification has no room: a wait for its completion reports this. */
+/* The last access was started, and its notification has no space: a wait for its completion reports this. */
 static uint32_t be_pushed_back(void)
 {
     tern_deadline until = tern_deadline_in(20);

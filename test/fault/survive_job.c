@@ -241,7 +241,7 @@ static void run_bounced(void)
         fault_stop(pids[VICTIM]);
         EXPECT(TERN_OK, tern_ctx_create(tern_team_world(), TERN_RELAXED, &aside));
         start_aside(aside, &all);
-        for (int i = 0; i < COUNT; i++) { /* as many as there is room for */
+        for (int i = 0; i < COUNT; i++) { /* as many as there is space for */
             tern_opts   opts = TERN_OPTS(.flags = TERN_IMMEDIATE, .event = &event[i]);
             tern_status st = i % 2 ? tern_get_with(TERN_WORLD, own, VICTIM, 0, data[i], BYTES, &opts)
                                    : tern_put_with(TERN_WORLD, own, VICTIM, 0, data[i], BYTES, &opts);

@@ -261,7 +261,7 @@ reader=$!
 finish; echo 'end of the output' >&9; wait "$reader"; exec 9>&-
 is 143 && prints '^ternrun: received signal 10 .*: passed on to 12 ranks$' &&
     ! grep -qvE '^\[11\] $|^ternrun: |^end of the output$' "$work/out"
-report $? "ternrun's own lines find room in a full buffer, and no line is damaged"
+report $? "ternrun's own lines find space in a full buffer, and no line is damaged"
 has_left_nothing "after a full buffer"
 variables=()
 for i in $(seq 400); do variables+=(-x "LONG_$i=$(printf %0900d "$i")"); done

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsigned char         *head = malloc(TERN_LINK_HEAD), *rest;
     uint32_t               args[WIRE_AM_ARGS];
     tern_am_event          event;
-    struct wire_long       place = { 0, 0, 0 };
+    struct wire_long       dest = { 0, 0, 0 };
     struct tern_am_arrival arrived = { .head = head };
 
     MUST(head != NULL);
@@ -27,12 +27,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     arrived.data = size > 0 ? rest : NULL;
     arrived.len = size;
     memset(&event, 0x77, sizeof(event));
-    if (tern_op_am_decode(&arrived, args, &event, &place)) {
+    if (tern_op_am_decode(&arrived, args, &event, &dest)) {
         MUST(event.nargs <= (is_named(wire_handler(arrived.first)) ? WIRE_AM_ARGS : TERN_AM_ARGS));
         fuzz_touch(event.args, event.nargs * sizeof(uint32_t));
         MUST(event.kind == TERN_AM_SHORT || event.kind == TERN_AM_MEDIUM || event.kind == TERN_AM_LONG);
         MUST(event.kind != TERN_AM_SHORT || (event.len == 0 && event.payload == NULL));
-        MUST(event.kind != TERN_AM_LONG || event.len == place.len);
+        MUST(event.kind != TERN_AM_LONG || event.len == dest.len);
         if (event.payload)
             fuzz_touch(event.payload, event.len);
     }

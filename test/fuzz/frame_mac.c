@@ -11,7 +11,7 @@
 #include "boot/frame_io.h"
 
 #define FRAMES 8
-#define ROOM 65536
+#define SPACE 65536
 
 static const struct tern_frame_io_keys keys = { .in = { 1 }, .out = { 2 } }, other = { .in = { 2 }, .out = { 1 } };
 
@@ -34,7 +34,7 @@ static size_t tamper(unsigned char *bytes, size_t len, const uint8_t act[4])
     case 0: bytes[at] ^= act[3]; return len;
     case 1: memmove(bytes + at, bytes + at + run, len - at - run); return len - run; /* left out */
     case 2:                                                                          /* repeated */
-        if (len + run > ROOM)
+        if (len + run > SPACE)
             return len;
         memmove(bytes + at + run, bytes + at, len - at);
         return len + run;
@@ -57,7 +57,7 @@ static void check_taken(struct tern_frame_io *in)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static unsigned char bytes[ROOM];
+    static unsigned char bytes[SPACE];
     struct tern_frame_io out, in;
     uint8_t              count, acts, act[4];
     unsigned char        body[3 * FRAMES];
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         len = (ssize_t)tamper(bytes, (size_t)len, act);
     }
     MUST(send(way[0], bytes, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL) == len);
-    if (size > 0 && size < ROOM)
+    if (size > 0 && size < SPACE)
         MUST(send(way[0], data, size, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size);
     close(way[0]);
     check_taken(&in);

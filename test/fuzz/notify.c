@@ -92,7 +92,7 @@ static bool is_refused(const struct wire_notify *note)
 }
 
 /* Returns whether the notification was accepted. */
-static bool deliver_one(int from, bool place, const struct wire_notify *note)
+static bool deliver_one(int from, bool copy, const struct wire_notify *note)
 {
     bool taken;
 
@@ -102,11 +102,11 @@ static bool deliver_one(int from, bool place, const struct wire_notify *note)
         return false;
     }
     delivering = true;
-    taken = tern_op_notify_receive(from, head, place);
+    taken = tern_op_notify_receive(from, head, copy);
     delivering = false;
     MUST(!is_refused(note));
     MUST(taken || note->scope == NAME);
-    if (taken && place && note->scope == NAME && note->kind == WIRE_NOTIFY_INLINE)
+    if (taken && copy && note->scope == NAME && note->kind == WIRE_NOTIFY_INLINE)
         MUST(memcmp(memory + note->bytes, note->data, note->len) == 0);
     return taken;
 }

@@ -150,8 +150,8 @@ static void take_it(void)
 
 static void one_note(const uint8_t **data, size_t *size)
 {
-    struct shm_notify_rx *inlet = (struct shm_notify_rx *)notes;
-    volatile uint64_t     number = inlet->queue.number;
+    struct shm_notify_rx *rx = (struct shm_notify_rx *)notes;
+    volatile uint64_t     number = rx->queue.number;
     struct note           first;
     uint8_t               after;
 
@@ -164,15 +164,15 @@ static void one_note(const uint8_t **data, size_t *size)
     write_note(&first);
     if (setjmp(refused) == 0) {
         delivering = true;
-        meddle_begin(inlet->map[TERN_NQ_PRIMARY], tern_base_round_up(inlet->bytes[TERN_NQ_PRIMARY], PAGE), after % 32,
+        meddle_begin(rx->map[TERN_NQ_PRIMARY], tern_base_round_up(rx->bytes[TERN_NQ_PRIMARY], PAGE), after % 32,
                      second_step);
         take_it();
     }
     meddle_end();
     delivering = false;
-    if (inlet->queue.number == number) /* it was refused or left in the queue: skip it */
-        tern_base_nq_consume(&inlet->queue, 0);
-    MUST(inlet->queue.number == number + 1);
+    if (rx->queue.number == number) /* it was refused or left in the queue: skip it */
+        tern_base_nq_consume(&rx->queue, 0);
+    MUST(rx->queue.number == number + 1);
     if (tern_op_notify_request_state(request) == TERN_NOTIFY_REQUEST_DONE)
         tern_op_notify_request_seen(request);
     for (unsigned i = 0; i < PAGE - SIZE; i++)

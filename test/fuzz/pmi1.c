@@ -8,16 +8,16 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const keys[] = { "cmd", "rc", "value", "kvsname", "a", "" };
-    uint8_t                  which, room;
+    uint8_t                  which, space;
     char                    *line, *value;
 
     fuzz_take(&data, &size, &which, sizeof(which));
-    fuzz_take(&data, &size, &room, sizeof(room));
+    fuzz_take(&data, &size, &space, sizeof(space));
     line = fuzz_copy(data, size);
-    MUST((value = malloc(room > 0 ? room : 1)) != NULL);
-    memset(value, 0x77, room > 0 ? room : 1);
-    if (room > 0 && tern_boot_pmi1_field(line, size, keys[which % 6], value, room)) {
-        MUST(strnlen(value, room) < room);
+    MUST((value = malloc(space > 0 ? space : 1)) != NULL);
+    memset(value, 0x77, space > 0 ? space : 1);
+    if (space > 0 && tern_boot_pmi1_field(line, size, keys[which % 6], value, space)) {
+        MUST(strnlen(value, space) < space);
         MUST(strpbrk(value, " \n") == NULL && strlen(value) <= size);
     }
     free(line);

@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct tern_target_mem ground = { .base = NULL };
     uint8_t                said[2];
-    size_t                 room, answered = 77;
+    size_t                 space, answered = 77;
     unsigned char         *request, *answer;
     void                  *memory = NULL;
     tern_status            st;
@@ -30,14 +30,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     MUST(posix_memalign(&memory, 64, ground.size + 1) == 0); /* aligned like the memory of regions */
     ground.base = memory;
     ground.is_mapped = said[1] & 1 ? is_there : NULL;
-    room = said[1] * 16u;
-    answer = malloc(room + 1);
+    space = said[1] * 16u;
+    answer = malloc(space + 1);
     request = fuzz_copy(data, size);
     MUST(answer != NULL);
     memset(ground.base, 0, ground.size);
-    st = tern_op_rpc_serve(&ground, request, size, answer, room, &answered);
+    st = tern_op_rpc_serve(&ground, request, size, answer, space, &answered);
     MUST(st == TERN_OK || st == TERN_ERR_LINK);
-    MUST(answered <= room);
+    MUST(answered <= space);
     if (st == TERN_OK)
         fuzz_touch(answer, answered);
     free(request);

@@ -36,12 +36,12 @@ static tern_status up_watch(struct tern_link_watch *watch)
 
 /* Read every byte that the request and the reply may have. */
 static tern_status up_serve(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
-                            unsigned char *answer, size_t room, size_t *answered)
+                            unsigned char *answer, size_t space, size_t *answered)
 {
     MUST(ground->base == job.memory && ground->size == PAGE);
     fuzz_touch(request, len);
-    memset(answer, 0, room);
-    *answered = room;
+    memset(answer, 0, space);
+    *answered = space;
     return TERN_OK;
 }
 static const struct tern_link_up up = { .done = up_done, .watch = up_watch, .serve = up_serve };

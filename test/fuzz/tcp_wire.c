@@ -16,9 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (tern_tcp_wire_decode(bytes, size, &out) == TCP_DECODED) {
         MUST(out.head.kind > 0 && out.head.kind < TCP_KINDS && out.bytes <= size);
         MUST(out.data <= (out.head.kind == TCP_MESSAGE ? TCP_WIRE_MESSAGE : TCP_WIRE_DATA));
-        MUST(tern_tcp_wire_encode(again, &out.head, &out.place,
-                                  out.head.kind == TCP_WRITE_RPC ? (const void *)&out.after : &out.notice) ==
-             out.bytes);
+        MUST(tern_tcp_wire_encode(again, &out.head, &out.remote,
+                                  out.head.kind == TCP_WRITE_RPC ? (const void *)&out.rpc : &out.notify) == out.bytes);
         MUST(memcmp(again, bytes, out.bytes) == 0);
     }
     free(bytes);

@@ -99,16 +99,16 @@ static void arrive(uint32_t number)
             CHECK(memcmp(tern_segment_contribution(boot.segment, (uint32_t)rank, number), &rank, 4) == 0);
 }
 
-static void check_cards(void)
+static void check_addresses(void)
 {
     char   text[32];
     size_t len;
 
     for (int rank = 0; rank < boot.ranks; rank++) {
-        const void *card = tern_boot_net_address(&boot, LINK, rank, &len);
+        const void *address = tern_boot_net_address(&boot, LINK, rank, &len);
 
-        snprintf(text, sizeof(text), "card of %d", rank);
-        CHECK(card != NULL && len == strlen(text) && memcmp(card, text, len) == 0);
+        snprintf(text, sizeof(text), "address of %d", rank);
+        CHECK(address != NULL && len == strlen(text) && memcmp(address, text, len) == 0);
     }
 }
 
@@ -181,11 +181,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "nodes_job: %s\n", tern_error_detail());
         return 1;
     }
-    snprintf(text, sizeof(text), "card of %d", boot.rank);
+    snprintf(text, sizeof(text), "address of %d", boot.rank);
     CHECK(tern_boot_publish_address(&boot, LINK, text, strlen(text)) == TERN_OK);
     live(TERN_LIFE_JOINED);
     await_all(lives, TERN_LIFE_JOINED);
-    check_cards();
+    check_addresses();
     for (uint32_t number = 1; number <= 20; number++)
         arrive(number);
     if (argc > 2 && strcmp(argv[1], "reuse") == 0)

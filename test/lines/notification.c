@@ -55,9 +55,9 @@ static enum owner request_of(uintptr_t line, const struct tern_notify_request *m
 
 static enum owner owner_of(uintptr_t line, const struct tern_notify_request *mine)
 {
-    const struct shm_notify_rx *inlet =
+    const struct shm_notify_rx *rx =
         (const struct shm_notify_rx *)(const void *)atomic_load(&tern_core_message_notify_last);
-    struct tern_nq *cells = inlet->queue.shared;
+    struct tern_nq *cells = rx->queue.shared;
     uintptr_t       here = (uintptr_t)__builtin_frame_address(0);
 
     if (is_in(line, cells->primary, TERN_NQ_PRIMARY_MAX * sizeof(cells->primary[0])))

@@ -31,7 +31,7 @@ struct scene {
 
 static void scene_set(struct scene *s)
 {
-    struct tern_mem_handle card = { .region = REGION, .size = SIZE, .mem_kind = TERN_MEM_PRIVATE };
+    struct tern_mem_handle handle = { .region = REGION, .size = SIZE, .mem_kind = TERN_MEM_PRIVATE };
     unsigned char         *pages = mmap(NULL, 3 * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     EXPECT((void *)pages != MAP_FAILED);
@@ -44,8 +44,8 @@ static void scene_set(struct scene *s)
     EXPECT(s->r.ops->open(&s->r.boot, &test_up, &s->r.link) == TERN_OK);
     s->shm = (struct shm_link *)s->r.link;
     s->peer = &s->shm->bounce_ctl[1];
-    card.addr = (uint64_t)(uintptr_t)s->memory;
-    EXPECT(s->r.ops->expose(s->r.link, &card) == TERN_OK);
+    handle.addr = (uint64_t)(uintptr_t)s->memory;
+    EXPECT(s->r.ops->expose(s->r.link, &handle) == TERN_OK);
     EXPECT(tern_boot_space_take(&s->r.boot, s->r.boot.arena, BYTES, &s->data) == TERN_OK);
     s->bytes = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, s->r.boot.arena, (off_t)s->data.offset);
     EXPECT((void *)s->bytes != MAP_FAILED);
@@ -354,17 +354,19 @@ static void answers_too_long(struct scene *s)
 
 /* Attach the memory that the handle names, as the core does. If that succeeds, touch the first and the last byte and
  * detach. */
-static tern_status attach_card(struct scene *s, const struct tern_mem_handle *card, const char *path_name)
+static tern_status attach_handle(struct scene *s, const struct tern_mem_handle *handle, const char *path_name)
 {
-    struct tern_link_part part = {
-        .size = card->size, .offset = card->offset, .mem_kind = card->mem_kind, .region = card->region, .rank = 1
-    };
-    tern_status st = s->r.ops->attach(s->r.link, card, path_name, &part);
+    struct tern_link_part part = { .size = handle->size,
+                                   .offset = handle->offset,
+                                   .mem_kind = handle->mem_kind,
+                                   .region = handle->region,
+                                   .rank = 1 };
+    tern_status           st = s->r.ops->attach(s->r.link, handle, path_name, &part);
 
     if (st == TERN_OK) {
-        EXPECT(part.base != NULL && part.mapped >= card->size);
+        EXPECT(part.base != NULL && part.mapped >= handle->size);
         ((volatile unsigned char *)part.base)[0] = 1;
-        ((volatile unsigned char *)part.base)[card->size - 1] = 1;
+        ((volatile unsigned char *)part.base)[handle->size - 1] = 1;
     } else {
         EXPECT(part.base == NULL && part.mapped == 0);
     }
@@ -383,18 +385,18 @@ static void cards_of_the_arena(struct scene *s)
                                 { 1ull << 45, 4096 },  { 1ull << 63, 4096 },      { -4096ull, 4096 },
                                 { -4096ull, 2 * 4096 }
     };
-    struct tern_mem_handle card = { .region = REGION, .mem_kind = TERN_MEM_ARENA, .offset = at, .size = BYTES };
+    struct tern_mem_handle handle = { .region = REGION, .mem_kind = TERN_MEM_ARENA, .offset = at, .size = BYTES };
 
-    EXPECT(attach_card(s, &card, NULL) == TERN_OK);
-    card.size = BYTES - 4095;
-    EXPECT(attach_card(s, &card, NULL) == TERN_OK);
+    EXPECT(attach_handle(s, &handle, NULL) == TERN_OK);
+    handle.size = BYTES - 4095;
+    EXPECT(attach_handle(s, &handle, NULL) == TERN_OK);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        card.offset = bad[i][0];
-        card.size = bad[i][1];
-        card.mem_kind = TERN_MEM_ARENA;
-        EXPECT(attach_card(s, &card, NULL) == TERN_ERR_LINK);
-        card.mem_kind = TERN_MEM_HUGE; /* no memory was allocated in that file, or there is no such file */
-        EXPECT(attach_card(s, &card, NULL) == TERN_ERR_LINK);
+        handle.offset = bad[i][0];
+        handle.size = bad[i][1];
+        handle.mem_kind = TERN_MEM_ARENA;
+        EXPECT(attach_handle(s, &handle, NULL) == TERN_ERR_LINK);
+        handle.mem_kind = TERN_MEM_HUGE; /* no memory was allocated in that file, or there is no such file */
+        EXPECT(attach_handle(s, &handle, NULL) == TERN_ERR_LINK);
     }
 }
 
@@ -405,20 +407,20 @@ static void cards_of_files(struct scene *s)
     char                   name[] = "/tmp/tern-link-XXXXXX";
     int                    file = mkstemp(name);
     struct stat            about;
-    struct tern_mem_handle card = { .region = REGION, .mem_kind = TERN_MEM_FILE, .size = SIZE };
+    struct tern_mem_handle handle = { .region = REGION, .mem_kind = TERN_MEM_FILE, .size = SIZE };
     tern_status            st[sizeof(bad) / sizeof(bad[0])], good, cut;
 
     EXPECT(file >= 0 && ftruncate(file, SIZE) == 0 && fstat(file, &about) == 0);
-    card.device = about.st_dev;
-    card.inode = about.st_ino;
-    good = attach_card(s, &card, name);
+    handle.device = about.st_dev;
+    handle.inode = about.st_ino;
+    good = attach_handle(s, &handle, name);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        card.size = bad[i];
-        st[i] = attach_card(s, &card, name);
+        handle.size = bad[i];
+        st[i] = attach_handle(s, &handle, name);
     }
-    card.size = SIZE;
+    handle.size = SIZE;
     EXPECT(ftruncate(file, SIZE / 2) == 0);
-    cut = attach_card(s, &card, name);
+    cut = attach_handle(s, &handle, name);
     close(file);
     unlink(name);
     EXPECT(good == TERN_OK && cut == TERN_ERR_LINK);

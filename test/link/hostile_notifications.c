@@ -77,13 +77,13 @@ static void scene_set(struct scene *s)
 /* Rank 1 writes a notification: its words, and the bytes of its inline payload. */
 static void forge(struct scene *s, uint64_t first, uint64_t third, unsigned kind)
 {
-    struct tern_nq_claim place;
+    struct tern_nq_claim claim;
     uint64_t             word[TERN_NQ_WORDS] = { first, NAME, third };
 
-    EXPECT(tern_base_nq_reserve(&s->port->queue, &place));
-    memcpy(place.cell->head, word, sizeof(word));
-    memset(place.cell->head + sizeof(word), 0x33, TERN_LINK_INLINE);
-    tern_base_nq_publish(&place, kind);
+    EXPECT(tern_base_nq_reserve(&s->port->queue, &claim));
+    memcpy(claim.cell->head, word, sizeof(word));
+    memset(claim.cell->head + sizeof(word), 0x33, TERN_LINK_INLINE);
+    tern_base_nq_publish(&claim, kind);
 }
 
 /* Receive notifications as a wait does: by the fast path first, then by delivery. */

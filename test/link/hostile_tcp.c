@@ -125,11 +125,11 @@ static void bad_frames(struct scene *s)
         plain(TCP_REFUSED_WRITE, 0, UINT64_MAX),
         plain(TCP_WRITE, 8, TCP_WIRE_PUTS),
         plain(TCP_WRITE_NOTIFY, 8, UINT64_MAX),
-        placed(TCP_WRITE, 0, s->key, 0),
-        placed(TCP_WRITE, TCP_WIRE_DATA + 1, s->key, 0),
-        placed(TCP_WRITE, UINT32_MAX, s->key, 0),
-        placed(TCP_READ, 0, s->key, 0),
-        placed(TCP_READ, UINT32_MAX, s->key, 0),
+        framed(TCP_WRITE, 0, s->key, 0),
+        framed(TCP_WRITE, TCP_WIRE_DATA + 1, s->key, 0),
+        framed(TCP_WRITE, UINT32_MAX, s->key, 0),
+        framed(TCP_READ, 0, s->key, 0),
+        framed(TCP_READ, UINT32_MAX, s->key, 0),
     };
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -171,7 +171,7 @@ static void other_names(struct scene *s)
 
 /* ---- accesses that are refused ---- */
 
-static void bad_places(struct scene *s)
+static void bad_addresses(struct scene *s)
 {
     const struct {
         uint64_t key, offset;
@@ -195,8 +195,8 @@ static void bad_places(struct scene *s)
 
     memset(bytes, 0x33, sizeof(bytes));
     for (uint64_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        struct frame write = placed(i % 2 ? TCP_WRITE : TCP_WRITE_NOTIFY, bad[i].len, bad[i].key, bad[i].offset);
-        struct frame read = placed(TCP_READ, bad[i].len, bad[i].key, bad[i].offset);
+        struct frame write = framed(i % 2 ? TCP_WRITE : TCP_WRITE_NOTIFY, bad[i].len, bad[i].key, bad[i].offset);
+        struct frame read = framed(TCP_READ, bad[i].len, bad[i].key, bad[i].offset);
 
         EXPECT(tell(s, fd, write.bytes, write.len) && tell(s, fd, bytes, bad[i].len));
         EXPECT(hear_head(s, fd).kind == TCP_REFUSED_WRITE && hear_head(s, fd).kind == TCP_ACK);
@@ -211,17 +211,17 @@ static void bad_places(struct scene *s)
 /* A small RPC behind a put is refused if it names no region, and if the core refuses it. */
 static void bad_rpcs(struct scene *s)
 {
-    struct tcp_head  head = { TCP_WRITE_RPC, 1, 9 };
-    struct tcp_place place = { s->key, 0 };
-    struct tcp_after after = { .region = 0, .len = 8 };
-    unsigned char    bytes[TCP_WIRE_LONGEST], byte = 0x5a;
-    int              fd = enter(s);
+    struct tcp_head   head = { TCP_WRITE_RPC, 1, 9 };
+    struct tcp_remote remote = { s->key, 0 };
+    struct tcp_rpc    rpc = { .region = 0, .len = 8 };
+    unsigned char     bytes[TCP_WIRE_LONGEST], byte = 0x5a;
+    int               fd = enter(s);
 
     for (uint64_t i = 0; i < 2; i++) {
         size_t len;
 
-        after.region = i ? REGION : 12345;
-        len = tern_tcp_wire_encode(bytes, &head, &place, &after);
+        rpc.region = i ? REGION : 12345;
+        len = tern_tcp_wire_encode(bytes, &head, &remote, &rpc);
         EXPECT(tell(s, fd, bytes, len) && tell(s, fd, &byte, 1));
         EXPECT(hear_head(s, fd).kind == TCP_REFUSED_WRITE && hear_head(s, fd).kind == TCP_ACK);
     }
@@ -234,7 +234,7 @@ static void bad_rpcs(struct scene *s)
 static void withdrawn(struct scene *s)
 {
     static unsigned char bytes[SIZE];
-    struct frame         write = placed(TCP_WRITE, SIZE, s->key, 0);
+    struct frame         write = framed(TCP_WRITE, SIZE, s->key, 0);
     int                  fd = enter(s);
 
     memset(bytes, 0x33, sizeof(bytes));
@@ -252,7 +252,7 @@ static void withdrawn(struct scene *s)
 static void unmapped(struct scene *s)
 {
     static unsigned char bytes[SIZE];
-    struct frame         write = placed(TCP_WRITE, SIZE, s->key, 0);
+    struct frame         write = framed(TCP_WRITE, SIZE, s->key, 0);
     int                  fd = enter(s);
 
     EXPECT(tell(s, fd, write.bytes, write.len));
@@ -268,7 +268,7 @@ static void unmapped(struct scene *s)
 /* A frame that arrives byte by byte is executed when it is complete, and delays no other rank. */
 static void byte_by_byte(struct scene *s)
 {
-    struct frame    write = placed(TCP_WRITE, 100, s->key, 0);
+    struct frame    write = framed(TCP_WRITE, 100, s->key, 0);
     int             slow = enter(s), other = enter(s);
     struct tcp_head head;
 
@@ -304,7 +304,7 @@ static void cut_off(struct scene *s)
 
     for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
         unsigned char    bytes[132];
-        struct frame     write = placed(TCP_WRITE, 100, s->key, 0);
+        struct frame     write = framed(TCP_WRITE, 100, s->key, 0);
         int              fd = enter(s);
         struct net_peer *peer = tern_net_peer(&s->tcp->net, played(s));
 
@@ -358,8 +358,8 @@ static bool flood(struct scene *s, int fd, const struct frame *frame, size_t dat
 static void floods(struct scene *s)
 {
     enum { MANY = 4000000 };
-    struct frame large = placed(TCP_READ, SIZE, s->key, 0), small = placed(TCP_READ, 4096, s->key, 0);
-    struct frame wrong = placed(TCP_WRITE, 1, 0, 0), notify = placed(TCP_WRITE_NOTIFY, 1, s->key, 0);
+    struct frame large = framed(TCP_READ, SIZE, s->key, 0), small = framed(TCP_READ, 4096, s->key, 0);
+    struct frame wrong = framed(TCP_WRITE, 1, 0, 0), notify = framed(TCP_WRITE_NOTIFY, 1, s->key, 0);
     int          fd = enter(s);
 
     (void)flood(s, fd, &large, 0, MANY);
@@ -385,8 +385,8 @@ static void floods(struct scene *s)
  * space for the answers to further gets. */
 static void no_acks_taken(struct scene *s)
 {
-    struct frame     write = placed(TCP_WRITE, 1, s->key, 0), large = placed(TCP_READ, SIZE, s->key, 0);
-    struct frame     small = placed(TCP_READ, 8, s->key, 0);
+    struct frame     write = framed(TCP_WRITE, 1, s->key, 0), large = framed(TCP_READ, SIZE, s->key, 0);
+    struct frame     small = framed(TCP_READ, 8, s->key, 0);
     int              fd = enter(s), few = 65536;
     struct tcp_conn *conn = tern_tcp_conn(tern_net_peer(&s->tcp->net, played(s)));
 
@@ -409,7 +409,7 @@ SCENE_TEST(second_connection)
 SCENE_TEST(no_descriptors)
 SCENE_TEST(bad_frames)
 SCENE_TEST(other_names)
-SCENE_TEST(bad_places)
+SCENE_TEST(bad_addresses)
 SCENE_TEST(bad_rpcs)
 SCENE_TEST(withdrawn)
 SCENE_TEST(unmapped)
@@ -425,7 +425,7 @@ int main(void)
         cmocka_unit_test(test_strangers),         cmocka_unit_test(test_silent_crowd),
         cmocka_unit_test(test_second_connection), cmocka_unit_test(test_no_descriptors),
         cmocka_unit_test(test_bad_frames),        cmocka_unit_test(test_other_names),
-        cmocka_unit_test(test_bad_places),        cmocka_unit_test(test_bad_rpcs),
+        cmocka_unit_test(test_bad_addresses),     cmocka_unit_test(test_bad_rpcs),
         cmocka_unit_test(test_withdrawn),         cmocka_unit_test(test_unmapped),
         cmocka_unit_test(test_byte_by_byte),      cmocka_unit_test(test_cut_off),
         cmocka_unit_test(test_orderly_end),       cmocka_unit_test(test_floods),

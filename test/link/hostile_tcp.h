@@ -58,7 +58,7 @@ static inline void memory_set(struct scene *s)
 static inline void scene_set(struct scene *s)
 {
     static struct tern_link_up up;
-    struct tern_mem_handle     card = { .region = REGION, .size = SIZE, .mem_kind = TERN_MEM_PRIVATE };
+    struct tern_mem_handle     handle = { .region = REGION, .size = SIZE, .mem_kind = TERN_MEM_PRIVATE };
     socklen_t                  len = sizeof(s->name);
 
     up = test_up;
@@ -72,9 +72,9 @@ static inline void scene_set(struct scene *s)
     EXPECT(s->r.ops->open(&s->r.boot, &up, &s->r.link) == TERN_OK);
     EXPECT(s->r.ops->lane_open(s->r.link, &s->r.lane) == TERN_OK);
     s->tcp = (struct tcp_link *)s->r.link;
-    card.addr = (uint64_t)(uintptr_t)s->memory;
-    EXPECT(s->r.ops->expose(s->r.link, &card) == TERN_OK);
-    EXPECT(tern_link_key_get(&card, 0, TERN_LINK_TCP, &s->key, sizeof(s->key)) == TERN_OK);
+    handle.addr = (uint64_t)(uintptr_t)s->memory;
+    EXPECT(s->r.ops->expose(s->r.link, &handle) == TERN_OK);
+    EXPECT(tern_link_key_get(&handle, 0, TERN_LINK_TCP, &s->key, sizeof(s->key)) == TERN_OK);
     EXPECT(getsockname(s->tcp->port, (struct sockaddr *)(void *)&s->name, &len) == 0);
     s->next = 1;
 }
@@ -203,14 +203,14 @@ static inline bool join(struct scene *s, int fd, int rank)
 /* Connect as the next rank. Its memory, as rank 0 sees it, is s->theirs. */
 static inline int enter(struct scene *s)
 {
-    struct tern_mem_handle card = { .region = REGION, .size = SIZE, .mem_kind = TERN_MEM_PRIVATE };
+    struct tern_mem_handle handle = { .region = REGION, .size = SIZE, .mem_kind = TERN_MEM_PRIVATE };
     uint64_t               key = 77;
     int                    fd = call(s);
 
     EXPECT(s->next < RANKS && join(s, fd, s->next));
-    EXPECT(tern_link_key_add(&card, TERN_LINK_TCP, &key, sizeof(key)) == TERN_OK);
+    EXPECT(tern_link_key_add(&handle, TERN_LINK_TCP, &key, sizeof(key)) == TERN_OK);
     s->theirs = (struct tern_link_part){ .size = SIZE, .region = REGION, .rank = s->next };
-    EXPECT(s->r.ops->attach(s->r.link, &card, "", &s->theirs) == TERN_OK);
+    EXPECT(s->r.ops->attach(s->r.link, &handle, "", &s->theirs) == TERN_OK);
     s->next++;
     return fd;
 }
@@ -237,14 +237,14 @@ static inline struct frame plain(uint32_t kind, uint32_t len, uint64_t number)
     return frame;
 }
 
-static inline struct frame placed(uint32_t kind, uint32_t len, uint64_t key, uint64_t offset)
+static inline struct frame framed(uint32_t kind, uint32_t len, uint64_t key, uint64_t offset)
 {
     struct tcp_head   head = { kind, len, kind == TCP_READ ? 0 : 9 };
-    struct tcp_place  place = { key, offset };
-    struct tcp_notice notice = { .tag = 3, .region = REGION, .bytes = len };
+    struct tcp_remote remote = { key, offset };
+    struct tcp_notify notify = { .tag = 3, .region = REGION, .bytes = len };
     struct frame      frame;
 
-    frame.len = tern_tcp_wire_encode(frame.bytes, &head, &place, &notice);
+    frame.len = tern_tcp_wire_encode(frame.bytes, &head, &remote, &notify);
     return frame;
 }
 
@@ -260,7 +260,7 @@ static inline struct tcp_head hear_head(struct scene *s, int fd)
 /* A correct put of one byte is executed and acknowledged as the given number of this connection. */
 static inline void put_works(struct scene *s, int fd, uint64_t number)
 {
-    struct frame    frame = placed(TCP_WRITE, 1, s->key, SIZE - 1);
+    struct frame    frame = framed(TCP_WRITE, 1, s->key, SIZE - 1);
     unsigned char   byte = 0x33;
     struct tcp_head head;
 

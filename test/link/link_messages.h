@@ -60,9 +60,9 @@ static inline bool take_if_not_full(int from, unsigned channel, const unsigned c
     return true;
 }
 
-static inline enum tern_link_delivered take_note(int from, const unsigned char *head, bool place)
+static inline enum tern_link_delivered take_note(int from, const unsigned char *head, bool copy)
 {
-    EXPECT(!place);
+    EXPECT(!copy);
     if (!take_if_not_full(from, TERN_CHANNEL_NOTIFY, head, NULL, 0))
         return TERN_LINK_REFUSED;
     return got.count[from][TERN_CHANNEL_NOTIFY] % 3 ? TERN_LINK_TAKEN

@@ -8,22 +8,22 @@
 
 /* One region as a rank sees it. */
 struct parts {
-    uint32_t              place;
+    uint32_t              mem_kind;
     uint64_t              id, size;
     unsigned char        *mine;
     struct tern_space     space; /* ARENA */
     struct tern_link_part part[MAX_RANKS];
 };
 
-static inline void own_arena(struct rank *r, struct parts *p, struct tern_mem_handle *card)
+static inline void own_arena(struct rank *r, struct parts *p, struct tern_mem_handle *handle)
 {
     EXPECT(tern_boot_space_take(&r->boot, r->boot.arena, p->size, &p->space) == TERN_OK);
     p->mine = mmap(NULL, p->space.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->boot.arena, (off_t)p->space.offset);
     EXPECT((void *)p->mine != MAP_FAILED);
-    card->offset = p->space.offset;
+    handle->offset = p->space.offset;
 }
 
-static inline void own_file(struct rank *r, struct parts *p, struct tern_mem_handle *card)
+static inline void own_file(struct rank *r, struct parts *p, struct tern_mem_handle *handle)
 {
     char       *name = r->board->path[r->me];
     struct stat about;
@@ -35,47 +35,47 @@ static inline void own_file(struct rank *r, struct parts *p, struct tern_mem_han
     p->mine = mmap(NULL, p->size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     EXPECT((void *)p->mine != MAP_FAILED);
     close(file);
-    card->device = about.st_dev;
-    card->inode = about.st_ino;
+    handle->device = about.st_dev;
+    handle->inode = about.st_ino;
 }
 
 /* Allocate this rank's own memory and make its memory handle. */
 static inline void parts_own(struct rank *r, struct parts *p)
 {
-    struct tern_mem_handle card = { .region = p->id, .size = p->size, .mem_kind = p->place, .pid = getpid() };
+    struct tern_mem_handle handle = { .region = p->id, .size = p->size, .mem_kind = p->mem_kind, .pid = getpid() };
 
-    if (p->place == TERN_MEM_ARENA)
-        own_arena(r, p, &card);
-    else if (p->place == TERN_MEM_FILE)
-        own_file(r, p, &card);
+    if (p->mem_kind == TERN_MEM_ARENA)
+        own_arena(r, p, &handle);
+    else if (p->mem_kind == TERN_MEM_FILE)
+        own_file(r, p, &handle);
     else
         EXPECT((p->mine = calloc(1, p->size)) != NULL);
-    card.addr = (uint64_t)(uintptr_t)p->mine;
-    if (p->place == TERN_MEM_PRIVATE)
-        card.probe = (uint64_t)(uintptr_t)&tern_link_probe;
-    r->board->card[r->me] = card;
+    handle.addr = (uint64_t)(uintptr_t)p->mine;
+    if (p->mem_kind == TERN_MEM_PRIVATE)
+        handle.probe = (uint64_t)(uintptr_t)&tern_link_probe;
+    r->board->handle[r->me] = handle;
 }
 
 /* Fill a part as the core does before attach. */
 static inline void part_attach(struct rank *r, struct parts *p, int rank)
 {
-    const struct tern_mem_handle *card = &r->board->card[rank];
+    const struct tern_mem_handle *handle = &r->board->handle[rank];
 
     p->part[rank] = (struct tern_link_part){
-        .size = card->size, .addr = card->addr, .region = card->region, .rank = rank, .pid = card->pid
+        .size = handle->size, .addr = handle->addr, .region = handle->region, .rank = rank, .pid = handle->pid
     };
-    EXPECT(r->ops->attach(r->link, card, r->board->path[rank], &p->part[rank]) == TERN_OK);
+    EXPECT(r->ops->attach(r->link, handle, r->board->path[rank], &p->part[rank]) == TERN_OK);
     EXPECT(p->part[rank].path != NULL && p->part[rank].path->name != NULL && p->part[rank].path->start != NULL);
     EXPECT(p->part[rank].size == p->size && p->part[rank].rank == rank);
 }
 
-static inline void parts_make(struct rank *r, struct parts *p, uint32_t place, uint64_t size)
+static inline void parts_make(struct rank *r, struct parts *p, uint32_t mem_kind, uint64_t size)
 {
     static uint64_t ids;
 
-    *p = (struct parts){ .place = place, .id = 1000 + ids++, .size = size };
+    *p = (struct parts){ .mem_kind = mem_kind, .id = 1000 + ids++, .size = size };
     parts_own(r, p);
-    EXPECT(r->ops->expose(r->link, &r->board->card[r->me]) == TERN_OK);
+    EXPECT(r->ops->expose(r->link, &r->board->handle[r->me]) == TERN_OK);
     meet(r); /* all memory handles are on the board */
     for (int rank = 0; rank < r->ranks; rank++)
         part_attach(r, p, rank);
@@ -88,9 +88,9 @@ static inline void parts_drop(struct rank *r, struct parts *p)
     for (int rank = 0; rank < r->ranks; rank++)
         r->ops->detach(r->link, &p->part[rank]);
     r->ops->unexpose(r->link, p->id);
-    if (p->place == TERN_MEM_PRIVATE) {
+    if (p->mem_kind == TERN_MEM_PRIVATE) {
         free(p->mine);
-    } else if (p->place == TERN_MEM_FILE) {
+    } else if (p->mem_kind == TERN_MEM_FILE) {
         munmap(p->mine, p->size);
         EXPECT(unlink(r->board->path[r->me]) == 0);
     } else {

@@ -43,7 +43,7 @@
 
 /* Memory that the ranks of a run share. */
 struct board {
-    struct tern_mem_handle card[MAX_RANKS];
+    struct tern_mem_handle handle[MAX_RANKS];
     _Atomic uint64_t       word[MAX_RANKS][8];
     char                   path[MAX_RANKS][64]; /* of FILE parts */
 };
@@ -119,12 +119,12 @@ static inline void pass_on(int from, unsigned channel, const unsigned char *head
 }
 
 /* The handler of notifications; NULL: none are expected. */
-static enum tern_link_delivered (*noter)(int from, const unsigned char *head, bool place);
+static enum tern_link_delivered (*noter)(int from, const unsigned char *head, bool copy);
 
-static inline enum tern_link_delivered pass_note(int from, const unsigned char *head, bool place)
+static inline enum tern_link_delivered pass_note(int from, const unsigned char *head, bool copy)
 {
     EXPECT(noter != NULL);
-    return noter(from, head, place);
+    return noter(from, head, copy);
 }
 
 /* The handler of tagged messages; NULL: none are expected. */
@@ -139,20 +139,20 @@ static inline enum tern_link_delivered pass_tagged(int from, const unsigned char
 
 /* The handler of RPC requests; NULL: none are expected. Any thread may call it. */
 static tern_status (*server)(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
-                             unsigned char *answer, size_t room, size_t *answered);
+                             unsigned char *answer, size_t space, size_t *answered);
 
-static inline tern_status serve_errand(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
-                                       unsigned char *answer, size_t room, size_t *answered)
+static inline tern_status serve_rpc(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
+                                    unsigned char *answer, size_t space, size_t *answered)
 {
     EXPECT(server != NULL);
-    return server(ground, request, len, answer, room, answered);
+    return server(ground, request, len, answer, space, answered);
 }
 static const struct tern_link_up test_up = { .done = count_done,
                                              .message = pass_on,
                                              .notify = pass_note,
                                              .tagged = pass_tagged,
                                              .watch = add_watch,
-                                             .serve = serve_errand };
+                                             .serve = serve_rpc };
 
 static inline const struct tern_link_ops *link_named(const char *name)
 {
@@ -230,7 +230,7 @@ static inline void finish(struct rank *r, struct test_op *op)
     EXPECT(op->done == 1);
 }
 
-/* Start a transfer, retry while there is no room, and wait for its completion. */
+/* Start a transfer, retry while there is no space, and wait for its completion. */
 static inline tern_status transfer(struct rank *r, const struct tern_xfer *xfer)
 {
     struct test_op op = { .done = 0 };
@@ -417,7 +417,7 @@ static const struct link_case link_cases[] = {
     { .name = "ofi", .ranks = { 2, 0 }, .fabric = "nowait,inject=0,lose=6,again=8", .kind = VARIANT },
 };
 
-/* Whether chaos stands in front of the link. In that case an operation may be refused although there is room, and an
+/* Whether chaos stands in front of the link. In that case an operation may be refused although there is space, and an
  * instant operation may be outstanding for a while. */
 static inline bool is_chaotic(const struct rank *r)
 {

@@ -1,7 +1,7 @@
 /* messages.c: the message functions of the link contract, over every link.
  *
  * Promise: messages to a peer arrive whole, once, and in the order in which they were opened, on each channel
- * independently of the others; a dropped message is never seen; a message of the maximum length always finds room once
+ * independently of the others; a dropped message is never seen; a message of the maximum length always finds space once
  * the queue is empty; an open message holds up the messages behind it in its queue and no others.
  *
  * The ranks open the link a second time with a receiver of their own; the first is for barriers. Where the barriers use
@@ -40,7 +40,7 @@ static void poll_all(struct rank *m)
     EXPECT(deliver(m->link, TERN_CHANNEL_REQUEST) == TERN_OK);
 }
 
-/* Open a message. While there is no room, serve incoming messages. */
+/* Open a message. While there is no space, serve incoming messages. */
 static void open_message(struct rank *m, struct tern_link_msg *msg, size_t min, size_t max)
 {
     tern_status st;
@@ -168,7 +168,7 @@ static void independent_channels(struct rank *r)
     done(r, &m);
 }
 
-/* Open a message in an empty queue, which has room. */
+/* Open a message in an empty queue, which has space. */
 static void open_empty(struct rank *m, struct tern_link_msg *msg, size_t min, size_t max)
 {
     tern_status st;
@@ -186,7 +186,7 @@ static void longest(struct rank *r)
 {
     struct rank          m = second_link(r);
     struct tern_link_msg msg = { .peer = next_rank(r) };
-    size_t               most = m.ops->msg->max_data(m.link, msg.peer, TERN_CHANNEL_REQUEST), room = 0;
+    size_t               most = m.ops->msg->max_data(m.link, msg.peer, TERN_CHANNEL_REQUEST), space = 0;
     uint64_t             sent[TERN_CHANNELS_PAIR] = { 0 };
 
     EXPECT(most >= 27 * 64); /* the capacity of the smallest queue of a pair */
@@ -196,7 +196,7 @@ static void longest(struct rank *r)
         EXPECT(m.ops->msg->open(m.link, &msg, 1u << 30, SIZE_MAX) == TERN_AGAIN);
         open_empty(&m, &msg, most, round % 3 ? most : SIZE_MAX);
         EXPECT(msg.data_max >= most);
-        room = msg.data_max > room ? msg.data_max : room;
+        space = msg.data_max > space ? msg.data_max : space;
         write_message(&msg, sent[msg.channel]++, r->me, msg.data_max);
         m.ops->msg->send(m.link, &msg, msg.data_max);
         await(&m, previous_rank(r), msg.channel, sent[msg.channel]);
@@ -207,7 +207,7 @@ static void longest(struct rank *r)
         await(&m, previous_rank(r), msg.channel, sent[msg.channel]);
         meet(r);
     }
-    EXPECT(room > most); /* a larger queue has more room */
+    EXPECT(space > most); /* a larger queue has more space */
     done(r, &m);
 }
 

@@ -101,18 +101,18 @@ static void bounced_transfers(struct scene *s)
 {
     static unsigned char   theirs[5000], ours[5000];
     struct rank           *from = &s->r[2], *to = &s->r[1];
-    struct tern_mem_handle card = {
+    struct tern_mem_handle handle = {
         .region = 9, .addr = (uintptr_t)theirs, .size = sizeof(theirs), .mem_kind = TERN_MEM_PRIVATE, .pid = getpid()
     };
     struct tern_link_part part = {
-        .size = card.size, .addr = card.addr, .mem_kind = card.mem_kind, .region = 9, .rank = 3
+        .size = handle.size, .addr = handle.addr, .mem_kind = handle.mem_kind, .region = 9, .rank = 3
     };
     struct tern_xfer xfer = { .part = &part, .local = ours, .len = sizeof(ours) };
     struct test_op   op = { 0 };
 
     memset(ours, 0x77, sizeof(ours));
-    EXPECT(to->ops->expose(to->link, &card) == TERN_OK);
-    EXPECT(from->ops->attach(from->link, &card, NULL, &part) == TERN_OK);
+    EXPECT(to->ops->expose(to->link, &handle) == TERN_OK);
+    EXPECT(from->ops->attach(from->link, &handle, NULL, &part) == TERN_OK);
     EXPECT(to->ops->service_needed(to->link) && !s->r[0].ops->service_needed(s->r[0].link));
     EXPECT(part.path->start(from->lane, &xfer, &op.op) == TERN_PENDING);
     EXPECT(!s->r[0].ops->serve(s->r[0].link)); /* not for that rank */

@@ -3,9 +3,9 @@
  * Promise: messages to a peer arrive whole, once, and in the order in which they were opened, whatever the other
  * channels do. A target that cannot accept a message leaves it, and the messages behind it, in the link's queue:
  * nothing is lost, the queue fills up, its sender gets TERN_AGAIN, and the other channels make progress. A sender that
- * found no room is woken when the target has consumed messages, also where the sender and the target are threads of one
- * rank. A sender that stores the inline payload of its own notifications at the target wakes the target, which leaves
- * these notifications in the queue meanwhile.
+ * found no space is woken when the target has consumed messages, also where the sender and the target are threads of
+ * one rank. A sender that stores the inline payload of its own notifications at the target wakes the target, which
+ * leaves these notifications in the queue meanwhile.
  *
  * timeout: 300
  * long: LINK_CASES=all
@@ -180,7 +180,7 @@ static void pushed_back(struct rank *r)
     done(r, &m);
 }
 
-/* Send until there is no room, to a target that accepts nothing. Returns the number sent. */
+/* Send until there is no space, to a target that accepts nothing. Returns the number sent. */
 static uint64_t fill(struct rank *m, int peer)
 {
     uint64_t sent = 0;
@@ -197,9 +197,9 @@ static uint64_t fill(struct rank *m, int peer)
     return sent;
 }
 
-/* Rank 0 announces that it sleeps, finds no room, and waits for its bell. No rank calls meet() meanwhile, because
+/* Rank 0 announces that it sleeps, finds no space, and waits for its bell. No rank calls meet() meanwhile, because
  * meet() rings bells. Under chaos a refusal does not mean that the queue is full. */
-static void woken_for_room(struct rank *r)
+static void woken_for_space(struct rank *r)
 {
     struct rank       m = second_link(r);
     struct tern_slot *slot = &r->boot.segment->slot[r->me];
@@ -240,7 +240,7 @@ static void woken_when_placed(struct rank *r)
     struct rank                m = second_link(r);
     struct tern_slot          *slot = &r->boot.segment->slot[1];
     struct tern_inject_notify *port;
-    unsigned char              head[TERN_LINK_HEAD], place[TERN_LINK_INLINE];
+    unsigned char              head[TERN_LINK_HEAD], dest[TERN_LINK_INLINE];
     uint64_t                   word[TERN_NQ_WORDS];
     uint32_t                   seen;
 
@@ -248,12 +248,12 @@ static void woken_when_placed(struct rank *r)
         EXPECT(m.ops->inject->notify(m.link, 1, &port) == TERN_OK);
         write_message(&(struct tern_link_msg){ .head = head, .channel = channel }, 0, r->me, 0);
         memcpy(word, head, sizeof(word));
-        EXPECT(tern_inject_inline(port, word, place, head + sizeof(word), sizeof(place)));
+        EXPECT(tern_inject_inline(port, word, dest, head + sizeof(word), sizeof(dest)));
         seen = tern_boot_bell_announce(&slot->bell, &slot->sleepers);
         EXPECT(m.ops->inject->notify_flushed(m.link, true));
         EXPECT(atomic_load(&slot->bell) != seen);
         tern_boot_bell_withdraw(&slot->sleepers);
-        EXPECT(memcmp(place, head + sizeof(word), sizeof(place)) == 0);
+        EXPECT(memcmp(dest, head + sizeof(word), sizeof(dest)) == 0);
     }
     meet(r);
     if (m.ops->inject && r->me == 1)
@@ -270,11 +270,11 @@ static void woken_when_placed(struct rank *r)
     }
 LINKS_TEST(notes_all_to_all, TERN_CHANNEL_NOTIFY, all_to_all)
 LINKS_TEST(notes_pushed_back, TERN_CHANNEL_NOTIFY, pushed_back)
-LINKS_TEST(notes_woken_for_room, TERN_CHANNEL_NOTIFY, woken_for_room)
+LINKS_TEST(notes_woken_for_space, TERN_CHANNEL_NOTIFY, woken_for_space)
 
 LINKS_TEST(tagged_all_to_all, TERN_CHANNEL_TAGGED, all_to_all)
 LINKS_TEST(tagged_pushed_back, TERN_CHANNEL_TAGGED, pushed_back)
-LINKS_TEST(tagged_woken_for_room, TERN_CHANNEL_TAGGED, woken_for_room)
+LINKS_TEST(tagged_woken_for_space, TERN_CHANNEL_TAGGED, woken_for_space)
 LINKS_TEST(notes_woken_when_placed, TERN_CHANNEL_NOTIFY, woken_when_placed)
 
 /* Queues of notifications with overflow cells that a test fills quickly, and the shortest queues. */
@@ -299,7 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_notes_all_to_all),        cmocka_unit_test(test_notes_pushed_back),
         cmocka_unit_test(test_tagged_all_to_all),       cmocka_unit_test(test_tagged_pushed_back),
-        cmocka_unit_test(test_notes_woken_for_room),    cmocka_unit_test(test_tagged_woken_for_room),
+        cmocka_unit_test(test_notes_woken_for_space),   cmocka_unit_test(test_tagged_woken_for_space),
         cmocka_unit_test(test_notes_woken_when_placed),
     };
     int failed = cmocka_run_group_tests_name("notes and tagged", tests, usual_queues, NULL);

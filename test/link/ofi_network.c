@@ -1,8 +1,8 @@
 /* ofi_network.c: the promises of the network link beyond the common link contract.
  *
- * Promises: puts and gets complete although the target does not call Tern at all; a transfer that finds no room returns
- * TERN_AGAIN and has no effect; a transfer follows another without waiting only where the provider keeps them in order;
- * the program's buffers stay registered only up to the size that the option allows, and not after the program
+ * Promises: puts and gets complete although the target does not call Tern at all; a transfer that finds no space
+ * returns TERN_AGAIN and has no effect; a transfer follows another without waiting only where the provider keeps them
+ * in order; the program's buffers stay registered only up to the size that the option allows, and not after the program
  * invalidates them; messages from outside the job are dropped, and malformed messages of a rank are an error; memory
  * that is no longer exposed is not touched; an operation on a rank that died completes with TERN_ERR_PEER.
  */
@@ -54,9 +54,9 @@ static void passive_target(struct rank *r)
     parts_drop(r, &p);
 }
 
-/* ---- no room ---- */
+/* ---- no space ---- */
 
-/* Start puts of one byte until there is no room. Returns the number outstanding. */
+/* Start puts of one byte until there is no space. Returns the number outstanding. */
 static int start_all(struct rank *r, struct parts *p, struct test_op *ops, unsigned char *source)
 {
     int started = 0;
@@ -76,7 +76,7 @@ static int start_all(struct rank *r, struct parts *p, struct test_op *ops, unsig
     return started;
 }
 
-static void no_room(struct rank *r)
+static void no_space(struct rank *r)
 {
     static struct test_op ops[MANY];
     static unsigned char  source[MANY];
@@ -345,9 +345,9 @@ static void too_much_credit(struct rank *r)
 
 /* ---- credit ---- */
 
-static enum tern_link_delivered take_note(int from, const unsigned char *head, bool place)
+static enum tern_link_delivered take_note(int from, const unsigned char *head, bool copy)
 {
-    (void)from, (void)head, (void)place;
+    (void)from, (void)head, (void)copy;
     return TERN_LINK_TAKEN;
 }
 
@@ -507,7 +507,7 @@ static void test_dead_peer(void **state)
         __VA_ARGS__;                      \
         run(body);                        \
     }
-NETWORK_TEST(no_room, tern_opt.net_window = 2, tern_opt.progress_thread = TERN_PROGRESS_THREAD_OFF)
+NETWORK_TEST(no_space, tern_opt.net_window = 2, tern_opt.progress_thread = TERN_PROGRESS_THREAD_OFF)
 NETWORK_TEST(order, tern_opt.net_chunk = 4096, tern_opt.net_pipeline = 1,
              tern_opt.progress_thread = TERN_PROGRESS_THREAD_OFF)
 static void test_no_order(void **state)
@@ -526,7 +526,7 @@ NETWORK_TEST(concealed, (void)0)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_passive_target),  cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_passive_target),  cmocka_unit_test(test_no_space),
         cmocka_unit_test(test_order),           cmocka_unit_test(test_no_order),
         cmocka_unit_test(test_cache),           cmocka_unit_test(test_strangers_are_dropped),
         cmocka_unit_test(test_out_of_order),    cmocka_unit_test(test_twice),

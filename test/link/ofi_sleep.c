@@ -92,7 +92,7 @@ static void start_put(struct rank *r, struct parts *p, struct test_op *op)
     EXPECT(p->part[1].path->start(r->lane, &xfer, &op->op) == TERN_PENDING);
 }
 
-static void start_errand(struct rank *r, struct parts *p, struct test_op *op)
+static void start_rpc(struct rank *r, struct parts *p, struct test_op *op)
 {
     struct tern_xfer xfer = { .part = &p->part[1], .len = 8, .small_rpc = true };
 
@@ -120,9 +120,9 @@ static void put_to_dead(struct rank *r)
     dies(r, start_put);
 }
 
-static void errand_to_dead(struct rank *r)
+static void rpc_to_dead(struct rank *r)
 {
-    dies(r, start_errand);
+    dies(r, start_rpc);
 }
 
 /* A peer is given up while the provider may still write into the memory of a get. Memory that was allocated for the get
@@ -170,9 +170,9 @@ static void put_to_departed(struct rank *r)
     leaves(r, start_put);
 }
 
-static void errand_to_departed(struct rank *r)
+static void rpc_to_departed(struct rank *r)
 {
-    leaves(r, start_errand);
+    leaves(r, start_rpc);
 }
 
 /* The peer is alive. The operation fails, and its error is reported once the launcher has had time to report a
@@ -320,7 +320,7 @@ static void lane_of_another(struct rank *r)
     struct parts      p;
 
     begin(r, &p);
-    start_errand(r, &p, &op);
+    start_rpc(r, &p, &op);
     EXPECT(r->ops->lane_open(r->link, &r->lane) == TERN_OK);
     atomic_store(&r->boot.segment->slot[1].fate, TERN_FATE_LOST);
     r->ops->may_sleep(r->link, false);
@@ -384,7 +384,7 @@ static void after_parking(struct rank *r)
 {
     struct tern_helper_park park;
 
-    if (!ofi_of(r)->progress_thread.helper.running || ofi_of(r)->endpoint.wait_fd < 0)
+    if (!ofi_of(r)->progress_thread.base.helper.running || ofi_of(r)->endpoint.wait_fd < 0)
         return;
     EXPECT(tern_boot_helpers_park(&park) >= 1);
     tern_boot_helpers_unpark(&park);
@@ -401,9 +401,9 @@ static void after_parking(struct rank *r)
         run_link(ops, 2, 64, body);                          \
     }
 SLEEP_TEST(put_to_dead)
-SLEEP_TEST(errand_to_dead)
+SLEEP_TEST(rpc_to_dead)
 SLEEP_TEST(put_to_departed)
-SLEEP_TEST(errand_to_departed)
+SLEEP_TEST(rpc_to_departed)
 SLEEP_TEST(memory_of_dead)
 SLEEP_TEST(failed_put)
 SLEEP_TEST(lane_of_another)
@@ -415,8 +415,8 @@ SLEEP_TEST(refused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_put_to_dead),      cmocka_unit_test(test_errand_to_dead),
-        cmocka_unit_test(test_put_to_departed),  cmocka_unit_test(test_errand_to_departed),
+        cmocka_unit_test(test_put_to_dead),      cmocka_unit_test(test_rpc_to_dead),
+        cmocka_unit_test(test_put_to_departed),  cmocka_unit_test(test_rpc_to_departed),
         cmocka_unit_test(test_failed_put),       cmocka_unit_test(test_memory_of_dead),
         cmocka_unit_test(test_lane_of_another),  cmocka_unit_test(test_fetch_from_dead),
         cmocka_unit_test(test_fetch_that_fails), cmocka_unit_test(test_after_parking),

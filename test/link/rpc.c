@@ -15,13 +15,13 @@
 static unsigned char *ground_base;
 static _Atomic int    served;
 
-struct errand {
+struct rpc {
     struct test_op       op;
     int                  right;
     unsigned             when;
     size_t               request, answer;
     unsigned             answers; /* responses that have arrived */
-    const unsigned char *room;
+    const unsigned char *space;
 };
 
 /* The first bytes of a request: the instructions for the server. */
@@ -35,13 +35,13 @@ static unsigned char byte_of(uint32_t from, uint32_t when, size_t i)
 }
 
 static tern_status serve_wish(const struct tern_target_mem *ground, const unsigned char *request, size_t len,
-                              unsigned char *answer, size_t room, size_t *answered)
+                              unsigned char *answer, size_t space, size_t *answered)
 {
     struct wish w;
 
     EXPECT(len >= sizeof(w));
     memcpy(&w, request, sizeof(w));
-    EXPECT(ground->base == ground_base && ground->size == SIZE && room == w.answer);
+    EXPECT(ground->base == ground_base && ground->size == SIZE && space == w.answer);
     for (size_t i = sizeof(w); i < len; i++)
         EXPECT(request[i] == byte_of(w.from, w.when, i));
     for (size_t i = 0; i < w.answer; i++)
@@ -53,7 +53,7 @@ static tern_status serve_wish(const struct tern_target_mem *ground, const unsign
 
 static void take_answer(struct tern_link_op *op, const unsigned char *bytes, size_t len)
 {
-    struct errand *e = (struct errand *)op;
+    struct rpc *e = (struct rpc *)op;
 
     EXPECT(e->op.done == 0 && len == e->answer);
     for (size_t i = 0; i < len; i++)
@@ -74,7 +74,7 @@ static bool ground_make(struct rank *r, struct parts *p)
     return true;
 }
 
-static tern_status errand_try(struct rank *r, struct parts *p, struct errand *e, bool refuse)
+static tern_status rpc_try(struct rank *r, struct parts *p, struct rpc *e, bool refuse)
 {
     struct tern_xfer xfer = { .part = &p->part[e->right], .len = e->request };
     struct wish      w = { e->when, (uint32_t)r->me, (uint32_t)e->answer, refuse };
@@ -91,16 +91,16 @@ static tern_status errand_try(struct rank *r, struct parts *p, struct errand *e,
     return TERN_OK;
 }
 
-static void errand_go(struct rank *r, struct parts *p, struct errand *e, bool refuse)
+static void rpc_go(struct rank *r, struct parts *p, struct rpc *e, bool refuse)
 {
     tern_status st;
 
-    while ((st = errand_try(r, p, e, refuse)) == TERN_AGAIN)
+    while ((st = rpc_try(r, p, e, refuse)) == TERN_AGAIN)
         turn(r);
     EXPECT(st == TERN_OK);
 }
 
-static size_t room_of(struct rank *r)
+static size_t space_of(struct rank *r)
 {
     return is_network(r) ? tern_opt.net_rpc_buffer : tern_opt.bounce_chunk;
 }
@@ -108,26 +108,26 @@ static size_t room_of(struct rank *r)
 /* Requests and responses of all lengths, one after the other and several at a time. */
 static void to_and_fro(struct rank *r)
 {
-    static struct errand e[9];
-    struct parts         p;
-    size_t               lens[9], count = 0;
+    static struct rpc e[9];
+    struct parts      p;
+    size_t            lens[9], count = 0;
 
     if (!ground_make(r, &p))
         return;
     lens[0] = 0, lens[1] = 1, lens[2] = 63, lens[3] = 64, lens[4] = 1000;
-    lens[5] = 8192, lens[6] = 8193, lens[7] = room_of(r) / 2 - 64, lens[8] = room_of(r) - 64;
+    lens[5] = 8192, lens[6] = 8193, lens[7] = space_of(r) / 2 - 64, lens[8] = space_of(r) - 64;
     for (unsigned i = 0; i < 9; i++) {
         unsigned flying = 0;
 
         for (unsigned j = 0; j < 9; j++) {
             size_t request = sizeof(struct wish) + lens[i];
 
-            if (tern_link_response_at(request) + lens[j] > room_of(r))
+            if (tern_link_response_at(request) + lens[j] > space_of(r))
                 continue;
-            e[flying] = (struct errand){
+            e[flying] = (struct rpc){
                 .right = (r->me + 1) % r->ranks, .when = i * 9 + j, .request = request, .answer = lens[j]
             };
-            errand_go(r, &p, &e[flying], false);
+            rpc_go(r, &p, &e[flying], false);
             if (i % 2 == 0)
                 finish(r, &e[flying].op);
             flying++;
@@ -145,33 +145,33 @@ static void to_and_fro(struct rank *r)
 
 static void refused(struct rank *r)
 {
-    struct errand e = { .right = (r->me + 1) % r->ranks, .request = 100, .answer = 100 };
-    struct parts  p;
+    struct rpc   e = { .right = (r->me + 1) % r->ranks, .request = 100, .answer = 100 };
+    struct parts p;
 
     if (!ground_make(r, &p))
         return;
-    errand_go(r, &p, &e, true);
+    rpc_go(r, &p, &e, true);
     finish(r, &e.op);
     EXPECT(e.op.status == TERN_ERR_LINK && e.answers == 0);
-    e = (struct errand){ .right = e.right, .request = 100 };
+    e = (struct rpc){ .right = e.right, .request = 100 };
     p.part[e.right].region += 77; /* a region that the target does not have */
-    errand_go(r, &p, &e, false);
+    rpc_go(r, &p, &e, false);
     finish(r, &e.op);
     EXPECT(e.op.status == TERN_ERR_LINK && e.answers == 0);
     p.part[e.right].region -= 77;
-    e = (struct errand){ .right = e.right, .request = 100, .answer = 100 };
-    errand_go(r, &p, &e, false); /* the RPC works again */
+    e = (struct rpc){ .right = e.right, .request = 100, .answer = 100 };
+    rpc_go(r, &p, &e, false); /* the RPC works again */
     finish(r, &e.op);
     EXPECT(e.op.status == TERN_OK && e.answers == 1);
     parts_drop(r, &p);
 }
 
 /* Start more RPCs than there are buffers, repeatedly. */
-static void no_room(struct rank *r)
+static void no_space(struct rank *r)
 {
-    static struct errand e[MOST];
-    struct parts         p;
-    bool                 again = false;
+    static struct rpc e[MOST];
+    struct parts      p;
+    bool              again = false;
 
     if (!ground_make(r, &p))
         return;
@@ -181,10 +181,10 @@ static void no_room(struct rank *r)
 
         r->helps = false; /* no rank serves bounced requests meanwhile */
         while (count < MOST && st == TERN_OK) {
-            e[count] = (struct errand){
+            e[count] = (struct rpc){
                 .right = (r->me + 1) % r->ranks, .when = (unsigned)count, .request = 3000, .answer = 900
             };
-            st = errand_try(r, &p, &e[count], false);
+            st = rpc_try(r, &p, &e[count], false);
             EXPECT(st == TERN_OK || st == TERN_AGAIN);
             count += st == TERN_OK;
         }
@@ -202,8 +202,8 @@ static void no_room(struct rank *r)
 
 static void cancelled(struct rank *r)
 {
-    static struct errand e[8];
-    struct parts         p;
+    static struct rpc e[8];
+    struct parts      p;
 
     if (!ground_make(r, &p))
         return;
@@ -212,9 +212,9 @@ static void cancelled(struct rank *r)
     for (unsigned i = 0; i < 8; i++) {
         tern_status st;
 
-        e[i] = (struct errand){ .right = (r->me + 1) % r->ranks, .when = i, .request = 200, .answer = 200 };
+        e[i] = (struct rpc){ .right = (r->me + 1) % r->ranks, .when = i, .request = 200, .answer = 200 };
         r->helps = false;
-        while ((st = errand_try(r, &p, &e[i], false)) == TERN_AGAIN) {
+        while ((st = rpc_try(r, &p, &e[i], false)) == TERN_AGAIN) {
             r->helps = true;
             turn(r);
         }
@@ -224,14 +224,14 @@ static void cancelled(struct rank *r)
 
             r->ops->cancel(r->lane, &e[i].op.op);
             answers = __atomic_load_n(&e[i].answers, __ATOMIC_RELAXED); /* the response may have arrived just before */
-            e[i].room = answers ? e[i].op.op.rpc_buf : NULL;
+            e[i].space = answers ? e[i].op.op.rpc_buf : NULL;
         }
     }
     r->helps = true;
     for (unsigned i = 0; i < 8; i++) {
         finish(r, &e[i].op);
         EXPECT(e[i].op.status == TERN_OK);
-        EXPECT(e[i].answers == (i % 2 == 0 || e[i].room != NULL));
+        EXPECT(e[i].answers == (i % 2 == 0 || e[i].space != NULL));
     }
     parts_drop(r, &p);
 }
@@ -253,7 +253,7 @@ static void bounce_options(void)
     }
 LINK_TEST(to_and_fro)
 LINK_TEST(refused)
-LINK_TEST(no_room)
+LINK_TEST(no_space)
 LINK_TEST(cancelled)
 
 /* The network in the modes that some provider requires. */
@@ -261,8 +261,8 @@ static void test_network_modes(void **state)
 {
     static const struct {
         int      local, delivery;
-        uint64_t room;
-        int64_t  rooms;
+        uint64_t buffer;
+        int64_t  buffers;
     } modes[] = { { TERN_OFI_LOCAL_ALWAYS, TERN_OFI_DELIVERY_AUTO, 262144, 8 },
                   { TERN_OFI_LOCAL_AUTO, TERN_OFI_DELIVERY_READ, 16384, 2 },
                   { TERN_OFI_LOCAL_ALWAYS, TERN_OFI_DELIVERY_READ, 1 << 20, 64 } };
@@ -273,19 +273,19 @@ static void test_network_modes(void **state)
         default_options(NULL);
         tern_opt.ofi_local = modes[i].local;
         tern_opt.ofi_delivery = modes[i].delivery;
-        tern_opt.net_rpc_buffer = modes[i].room;
-        tern_opt.net_rpc_buffers = modes[i].rooms;
+        tern_opt.net_rpc_buffer = modes[i].buffer;
+        tern_opt.net_rpc_buffers = modes[i].buffers;
         run_link(ops, 2, 64, to_and_fro);
-        run_link(ops, 3, 64, no_room);
+        run_link(ops, 3, 64, no_space);
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_to_and_fro), cmocka_unit_test(test_refused),       cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_to_and_fro), cmocka_unit_test(test_refused),       cmocka_unit_test(test_no_space),
         cmocka_unit_test(test_cancelled),  cmocka_unit_test(test_network_modes),
     };
 
-    return cmocka_run_group_tests_name("link errands", tests, default_options, NULL);
+    return cmocka_run_group_tests_name("link rpc", tests, default_options, NULL);
 }

@@ -105,7 +105,7 @@ static void no_route(struct scene *s)
 
     tern_opt.progress_thread = TERN_PROGRESS_THREAD_ON;
     EXPECT(tern_tcp_progress_thread_start(s->tcp) == TERN_OK);
-    while (atomic_load(&s->tcp->progress_thread.helper.state) != TERN_HELPER_SLEEPS)
+    while (atomic_load(&s->tcp->progress_thread.base.helper.state) != TERN_HELPER_SLEEPS)
         usleep(1000);
     publish(s, 9, "255.255.255.255");
     peer = send_to_first(s);
@@ -270,7 +270,7 @@ static bool take_write(struct scene *s, int fd, uint64_t number, bool refuse)
     unsigned char      bytes[TCP_WIRE_LONGEST];
     struct tcp_decoded frame;
     struct frame       ack = plain(TCP_ACK, 0, number), refusal;
-    size_t             len = sizeof(struct tcp_head) + sizeof(struct tcp_place);
+    size_t             len = sizeof(struct tcp_head) + sizeof(struct tcp_remote);
     unsigned char     *data = NULL;
 
     for (int i = 0; recv(fd, bytes, len, MSG_PEEK) < (ssize_t)len; i++) {
@@ -320,7 +320,7 @@ static void refused_by_peer(struct scene *s)
 /* A WRITE of 8 bytes that belongs to the put with the given number. */
 static struct frame piece(uint32_t kind, uint64_t key, uint64_t number)
 {
-    struct frame frame = placed(kind, 8, key, 0);
+    struct frame frame = framed(kind, 8, key, 0);
 
     memcpy(frame.bytes + offsetof(struct tcp_head, number), &number, sizeof(number));
     return frame;
@@ -366,7 +366,7 @@ static void refused_in_part(struct scene *s)
 /* A put with a notification that is refused: its sender gets the credit back. */
 static void refused(struct scene *s)
 {
-    struct frame      write = placed(TCP_WRITE_NOTIFY, 8, s->key ^ 1ull << 40, 0);
+    struct frame      write = framed(TCP_WRITE_NOTIFY, 8, s->key ^ 1ull << 40, 0);
     struct frame      message = plain(TCP_MESSAGE, sizeof(struct net_header), 0);
     int               fd = enter(s);
     struct net_header header = { .token = tern_net_peer(&s->tcp->net, played(s))->token_in,

@@ -1,7 +1,7 @@
 /* transfers.c: the link contract, first half: parts and paths. One body runs over every link and number of ranks.
  *
  * Promises: a link reaches exactly the ranks that it reports; attach gives a path that moves exactly the requested
- * bytes, for every kind of memory and every size around the boundaries of chunks; a start that finds no room returns
+ * bytes, for every kind of memory and every size around the boundaries of chunks; a start that finds no space returns
  * TERN_AGAIN and has no effect; every outstanding operation is reported complete exactly once; lanes of several threads
  * do not disturb each other; an access to memory that is no longer exposed fails.
  *
@@ -56,7 +56,7 @@ static void one_size(struct rank *r, struct parts *p, size_t len, unsigned when)
     free(back);
 }
 
-static void sizes(struct rank *r, uint32_t place, const char *path)
+static void sizes(struct rank *r, uint32_t mem_kind, const char *path)
 {
     static const size_t lens[] = { 1,
                                    2,
@@ -77,7 +77,7 @@ static void sizes(struct rank *r, uint32_t place, const char *path)
                                    SIZE - 128 };
     struct parts        p;
 
-    parts_make(r, &p, place, SIZE);
+    parts_make(r, &p, mem_kind, SIZE);
     for (int rank = 0; rank < r->ranks; rank++)
         EXPECT(strcmp(p.part[rank].path->name, path) == 0);
     for (unsigned i = 0; i < sizeof(lens) / sizeof(lens[0]); i++)
@@ -111,22 +111,22 @@ static void every_place(struct rank *r)
 /* A malformed memory handle is refused, and so is a file that is not the intended one. */
 static void bad_cards(struct rank *r)
 {
-    struct tern_mem_handle card = { .mem_kind = 77, .size = 4096 };
+    struct tern_mem_handle handle = { .mem_kind = 77, .size = 4096 };
     struct tern_link_part  part = { .size = 4096 };
 
     if (is_self(r))
         return;
-    EXPECT(r->ops->attach(r->link, &card, "", &part) == TERN_ERR_LINK);
+    EXPECT(r->ops->attach(r->link, &handle, "", &part) == TERN_ERR_LINK);
     if (is_network(r))
         return; /* the link does not open files */
-    card.mem_kind = TERN_MEM_FILE;
-    EXPECT(r->ops->attach(r->link, &card, "/nonexistent/file", &part) == TERN_ERR_SYSTEM);
-    EXPECT(r->ops->attach(r->link, &card, "/proc/self/exe", &part) < 0);
+    handle.mem_kind = TERN_MEM_FILE;
+    EXPECT(r->ops->attach(r->link, &handle, "/nonexistent/file", &part) == TERN_ERR_SYSTEM);
+    EXPECT(r->ops->attach(r->link, &handle, "/proc/self/exe", &part) < 0);
     EXPECT(part.path == NULL && part.base == NULL && part.mapped == 0); /* nothing to detach */
 }
 
-/* Start transfers until there is no room: the first refusal has no effect, and there is room again later. */
-static void no_room(struct rank *r)
+/* Start transfers until there is no space: the first refusal has no effect, and there is space again later. */
+static void no_space(struct rank *r)
 {
     enum { OPS = 8 };
     static struct test_op ops[OPS];
@@ -168,7 +168,7 @@ static void no_room(struct rank *r)
     meet(r);
     for (int i = 0; i < started; i++)
         EXPECT(mark_holds(p.mine + i * 2 * (int)CHUNK, 2 * CHUNK, (r->me + r->ranks - 1) % r->ranks, (unsigned)i));
-    EXPECT(move(r, &p, right, 0, source[0], 2 * CHUNK, false) == TERN_OK); /* there is room again */
+    EXPECT(move(r, &p, right, 0, source[0], 2 * CHUNK, false) == TERN_OK); /* there is space again */
     parts_drop(r, &p);
 }
 
@@ -297,7 +297,7 @@ static void bounce_options(void)
 LINK_TEST(reaches)
 LINK_TEST(every_place)
 LINK_TEST(bad_cards)
-LINK_TEST(no_room)
+LINK_TEST(no_space)
 LINK_TEST(cancelled)
 LINK_TEST(concealed)
 LINK_TEST(lanes)
@@ -337,9 +337,9 @@ static void test_network_modes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_reaches), cmocka_unit_test(test_every_place),   cmocka_unit_test(test_bad_cards),
-        cmocka_unit_test(test_no_room), cmocka_unit_test(test_cancelled),     cmocka_unit_test(test_concealed),
-        cmocka_unit_test(test_lanes),   cmocka_unit_test(test_network_modes),
+        cmocka_unit_test(test_reaches),  cmocka_unit_test(test_every_place),   cmocka_unit_test(test_bad_cards),
+        cmocka_unit_test(test_no_space), cmocka_unit_test(test_cancelled),     cmocka_unit_test(test_concealed),
+        cmocka_unit_test(test_lanes),    cmocka_unit_test(test_network_modes),
     };
 
     return cmocka_run_group_tests_name("link transfers", tests, default_options, NULL);

@@ -118,7 +118,7 @@ static tern_status note_with(struct soak_worker *w, int to, unsigned number, con
     }
 }
 
-/* Send the next notification to a rank. Returns false if there is no room for it now. */
+/* Send the next notification to a rank. Returns false if there is no space for it now. */
 static bool note_send(struct soak_worker *w, int to)
 {
     struct soak_notes *n = w->notes;

@@ -78,7 +78,7 @@ struct soak_worker {
 struct soak_epoch {
     uint64_t            seed; /* the same on all ranks */
     unsigned            number;
-    bool                unexpected; /* notifications arrive before their requests, and no worker blocks for room */
+    bool                unexpected; /* notifications arrive before their requests, and no worker blocks for space */
     struct job_region   slices[SOAK_SLICES];
     struct job_region   acc, words, signals, am;
     struct job_region   notes[SOAK_THREADS];

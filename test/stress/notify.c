@@ -4,7 +4,7 @@
  * requests and a list of unexpected notifications would find. When all ranks notify all ranks faster than they poll,
  * with queues of any length and little storage for unexpected notifications, none is lost, none arrives twice, and no
  * rank waits for ever; a notification arrives after its data; notifications of a strict context arrive in order. An
- * immediate access that finds no room has no effect.
+ * immediate access that finds no space has no effect.
  *
  * sanitized: 2 8
  * env: TERN_NOTIFY_QUEUE=4 TERN_NOTIFY_KEEP=500
@@ -336,8 +336,9 @@ static void storm_kept(struct job_region *r)
     OK(tern_barrier(TERN_WORLD));
 }
 
-/* What is known of an accepted access: nothing, because it completes when its notification has found room; that a put
- * needs nothing more of its target; that also a get and an accumulate need nothing more. */
+/* Which accesses, once they are accepted, complete without any further action of their target. NOTHING: none is known
+ * to, because an access may complete only when its notification has found space. PUTS: puts. ALL: puts, gets and
+ * accumulates. */
 enum known { NOTHING, PUTS, ALL };
 
 static enum known known_of(const struct job_region *r, int to)
@@ -349,7 +350,7 @@ static enum known known_of(const struct job_region *r, int to)
     return job_far(to) || strcmp(path, "cma") == 0 ? PUTS : ALL;
 }
 
-/* Whether accesses to some ranks may be accepted and then not complete before their target has room: over a network
+/* Whether accesses to some ranks may be accepted and then not complete before their target has space: over a network
  * without completion data the notification of a put is a separate message, which is sent when the put has completed.
  * The answer is the same on all ranks. */
 static bool notifications_follow(void)
@@ -420,14 +421,14 @@ static void storm_full(const struct job_region *r)
         sched_yield();
     }
     CHECK(i < each);             /* no more fit */
-    if (!notifications_follow()) /* otherwise all ranks would wait for room, which none of them makes */
+    if (!notifications_follow()) /* otherwise all ranks would wait for space, which none of them makes */
         OK(tern_quiet(TERN_WORLD));
     OK(tern_allgather(strict, &i, sizeof(i), accepted)); /* completes nothing of TERN_WORLD, nor does the barrier */
     if (!notifications_follow())
         storm_left(mine + 2 * left, accepted[left], from_left);
     OK(tern_barrier(strict));
     OK(tern_request_start(request));
-    while (got < each || i < each) { /* the rest, while the other side makes room */
+    while (got < each || i < each) { /* the rest, while the other side makes space */
         if (i < each && storm_access(r, right, i, known) == TERN_OK)
             i++;
         if (tern_request_test(&request, NULL) == TERN_OK) {

@@ -1,9 +1,9 @@
 /* notify_full.c: notifications of several threads to targets that store almost none.
  *
  * Promise: if a thread of the target starts a request for every notification eventually, whatever the other threads
- * wait for, senders under back-pressure make progress: no thread sleeps although a notification can be accepted or room
- * is available. A wait for a notification that has not arrived sleeps, although others have arrived that cannot be
- * stored.
+ * wait for, senders under back-pressure make progress: no thread sleeps although a notification can be accepted or
+ * space is available. A wait for a notification that has not arrived sleeps, although others have arrived that cannot
+ * be stored.
  *
  * Each rank has threads that send and threads that receive, one of each for a tag. A receiving thread starts one
  * request after the other, so the first notification in a queue is often unexpected; or each thread starts all requests

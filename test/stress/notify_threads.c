@@ -10,7 +10,7 @@
  * know what to expect. The length of a notification encodes its number. From the second round on each rank also sends
  * itself unexpected notifications, for which it starts no request until the end: it stores as many as it may and
  * refuses the rest. In the last round there are no receiving threads: requests with a count are started before anything
- * is sent, and the sending threads receive notifications while they wait for room.
+ * is sent, and the sending threads receive notifications while they wait for space.
  *
  * ranks: 1 2 3 4
  * env: TERN_SPIN=0 TERN_YIELDS=0

@@ -51,7 +51,7 @@ static void check_bytes(const unsigned char *bytes, int source, uint64_t number,
 #define MOST 24  /* receives */
 #define KEPT 400 /* messages */
 
-struct mail {
+struct sent {
     int      source;
     int64_t  tag;
     uint64_t number;
@@ -66,35 +66,35 @@ struct model {
     bool          persistent;
     enum { NONE, IDLE, STARTED, DONE } state;
     uint64_t      turn;
-    struct mail   got;
+    struct sent   got;
     unsigned char buffer[LONGEST];
 };
 
 static struct model models[MOST];
-static struct mail  kept[KEPT];
+static struct sent  kept[KEPT];
 static unsigned     kept_count;
 static uint64_t     turns;
 
-static bool takes(int source, int64_t tag, int64_t mask, const struct mail *mail)
+static bool takes(int source, int64_t tag, int64_t mask, const struct sent *sent)
 {
-    return (source == TERN_ANY_SOURCE || source == mail->source) &&
-           (tag == TERN_ANY_TAG || ((tag ^ mail->tag) & mask) == 0);
+    return (source == TERN_ANY_SOURCE || source == sent->source) &&
+           (tag == TERN_ANY_TAG || ((tag ^ sent->tag) & mask) == 0);
 }
 
-static void model_comes(const struct mail *mail)
+static void model_comes(const struct sent *sent)
 {
     struct model *oldest = NULL;
 
     for (struct model *m = models; m < models + MOST; m++)
-        if (m->state == STARTED && takes(m->source, m->tag, m->mask, mail) && (!oldest || m->turn < oldest->turn))
+        if (m->state == STARTED && takes(m->source, m->tag, m->mask, sent) && (!oldest || m->turn < oldest->turn))
             oldest = m;
     if (oldest) {
-        oldest->got = *mail;
+        oldest->got = *sent;
         oldest->state = DONE;
         return;
     }
     CHECK(kept_count < KEPT);
-    kept[kept_count++] = *mail;
+    kept[kept_count++] = *sent;
 }
 
 static int model_oldest(int source, int64_t tag, int64_t mask)
@@ -105,12 +105,12 @@ static int model_oldest(int source, int64_t tag, int64_t mask)
     return -1;
 }
 
-static struct mail model_take(int i)
+static struct sent model_take(int i)
 {
-    struct mail mail = kept[i];
+    struct sent sent = kept[i];
 
     memmove(&kept[i], &kept[i + 1], (--kept_count - (unsigned)i) * sizeof(kept[0]));
-    return mail;
+    return sent;
 }
 
 static void model_start(struct model *m)
@@ -127,11 +127,11 @@ static void model_start(struct model *m)
 
 /* ---- both ---- */
 
-static void same_info(const tern_request_info *info, const struct mail *mail)
+static void same_info(const tern_request_info *info, const struct sent *sent)
 {
-    SAME(info->source, mail->source);
-    SAME(info->tag, mail->tag);
-    SAME(info->len, mail->len);
+    SAME(info->source, sent->source);
+    SAME(info->tag, sent->tag);
+    SAME(info->len, sent->len);
 }
 
 static size_t random_size(void)
@@ -192,7 +192,7 @@ static void probe(void)
 {
     static unsigned char buffer[LONGEST];
     struct model         p;
-    struct mail          mail;
+    struct sent          sent;
     tern_request_info    info;
     tern_message        *message;
     int                  i;
@@ -206,11 +206,11 @@ static void probe(void)
     if (dice(2))
         return;
     OK(tern_mprobe_masked(TERN_WORLD, p.source, p.tag, p.mask, TERN_NOW, &message, &info));
-    mail = model_take(i);
-    same_info(&info, &mail);
+    sent = model_take(i);
+    same_info(&info, &sent);
     OK(tern_mrecv(&message, buffer, LONGEST, &info));
-    same_info(&info, &mail);
-    check_bytes(buffer, mail.source, mail.number, mail.len);
+    same_info(&info, &sent);
+    check_bytes(buffer, sent.source, sent.number, sent.len);
 }
 
 /* One step of a random program. */
@@ -245,12 +245,12 @@ static void step(void)
 }
 
 /* The messages of a rank in a round follow from the round. The tag of the last message is unique. */
-static struct mail mail_of(uint64_t *numbers, int source, unsigned round, unsigned i, bool last)
+static struct sent sent_of(uint64_t *numbers, int source, unsigned round, unsigned i, bool last)
 {
     static const size_t most[] = { 8, 40, 600, 5000, LONGEST };
     uint64_t            random = job_random(numbers);
 
-    return (struct mail){ .source = source,
+    return (struct sent){ .source = source,
                           .tag = (int64_t)(random % 8) + (last ? 8 * (int64_t)(round + 1) : 0),
                           .number = round * 64u + i,
                           .len = (size_t)(random / 64 % (most[random / 8 % 5] + 1)) };
@@ -264,24 +264,24 @@ static size_t         sending;
 static unsigned char *sent_bytes[60 * EACH];
 static size_t         sent_count;
 
-static void send_to_all(const struct mail *mail)
+static void send_to_all(const struct sent *sent)
 {
-    unsigned char *bytes = job_new(mail->len);
+    unsigned char *bytes = job_new(sent->len);
 
-    write_bytes(bytes, mail->source, mail->number, mail->len);
+    write_bytes(bytes, sent->source, sent->number, sent->len);
     sent_bytes[sent_count++] = bytes;
     for (int to = 0; to < tern_size(); to++) {
-        if (mail->len <= 24 && mail->number % 2)
-            OK(tern_send(TERN_WORLD, to, mail->tag, bytes, mail->len));
-        else if (mail->number % 3 == 0)
-            OK(tern_issend(TERN_WORLD, to, mail->tag, bytes, mail->len, &sends[sending++]));
+        if (sent->len <= 24 && sent->number % 2)
+            OK(tern_send(TERN_WORLD, to, sent->tag, bytes, sent->len));
+        else if (sent->number % 3 == 0)
+            OK(tern_issend(TERN_WORLD, to, sent->tag, bytes, sent->len, &sends[sending++]));
         else
-            OK(tern_isend(TERN_WORLD, to, mail->tag, bytes, mail->len, &sends[sending++]));
+            OK(tern_isend(TERN_WORLD, to, sent->tag, bytes, sent->len, &sends[sending++]));
     }
 }
 
 /* The last message of a round overtakes nothing: when it is there, all of them are. */
-static void all_have_come(const struct mail *last)
+static void all_have_come(const struct sent *last)
 {
     if (kept_count > 0 && kept[kept_count - 1].number == last->number)
         OK(tern_probe(TERN_WORLD, last->source, last->tag, TERN_FOREVER, NULL));
@@ -295,16 +295,16 @@ static void round_of(int source, unsigned round)
 {
     uint64_t    numbers = job_seed(1 + round * 1000003u);
     unsigned    count = 1 + (unsigned)(job_random(&numbers) % EACH);
-    struct mail mail = { 0 };
+    struct sent sent = { 0 };
 
     OK(tern_barrier(TERN_WORLD)); /* all have finished their earlier steps */
     for (unsigned i = 0; i < count; i++) {
-        mail = mail_of(&numbers, source, round, i, i == count - 1);
-        model_comes(&mail);
+        sent = sent_of(&numbers, source, round, i, i == count - 1);
+        model_comes(&sent);
         if (source == tern_rank())
-            send_to_all(&mail);
+            send_to_all(&sent);
     }
-    all_have_come(&mail);
+    all_have_come(&sent);
 }
 
 /* Receive the unexpected messages, oldest first, except some. */
@@ -313,12 +313,12 @@ static void receive_kept(unsigned leave)
     static unsigned char buffer[LONGEST];
 
     while (kept_count > leave) {
-        struct mail       mail = model_take(0);
+        struct sent       sent = model_take(0);
         tern_request_info info;
 
-        OK(tern_recv(TERN_WORLD, mail.source, mail.tag, buffer, LONGEST, &info));
-        same_info(&info, &mail);
-        check_bytes(buffer, mail.source, mail.number, mail.len);
+        OK(tern_recv(TERN_WORLD, sent.source, sent.tag, buffer, LONGEST, &info));
+        same_info(&info, &sent);
+        check_bytes(buffer, sent.source, sent.number, sent.len);
     }
 }
 

@@ -234,7 +234,7 @@ static bool is_late(const struct fi_cq_data_entry *entry)
 }
 
 /* Take the late messages from a batch of completions, and put one in whose time has come. */
-static ssize_t delay(struct fi_cq_data_entry *entry, ssize_t n, size_t room)
+static ssize_t delay(struct fi_cq_data_entry *entry, ssize_t n, size_t space)
 {
     ssize_t kept = 0;
 
@@ -243,7 +243,7 @@ static ssize_t delay(struct fi_cq_data_entry *entry, ssize_t n, size_t room)
     for (ssize_t i = 0; i < n; i++)
         if (!is_late(&entry[i]))
             entry[kept++] = entry[i];
-    if (late.reads > 0 && (size_t)kept < room && --late.reads == 0) {
+    if (late.reads > 0 && (size_t)kept < space && --late.reads == 0) {
         memcpy(late.entry.buf, late.bytes, late.entry.len);
         entry[kept++] = late.entry;
     }

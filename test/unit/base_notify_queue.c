@@ -329,7 +329,7 @@ static void who_is_at_it_is_waited_for(void **state)
     assert_int_equal(tern_base_nq_peek(&s->c, &head, &kind), 1);
     assert_int_equal(tern_base_nq_claim_payload(&s->c, kind), TERN_NQ_COPY);
     assert_false(tern_base_nq_flush(&s->p, true));
-    tern_base_nq_unclaim_payload(&s->c); /* the consumer has no room for the message */
+    tern_base_nq_unclaim_payload(&s->c); /* the consumer has no space for the message */
     assert_true(tern_base_wake_requested(&s->c.shared->producer_waits));
     assert_true(tern_base_nq_flush(&s->p, true));
     assert_int_equal(s->place[0], 7);

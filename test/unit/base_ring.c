@@ -2,7 +2,7 @@
  *
  * Promise: messages come out whole, once, and in the order in which they were reserved, whatever their lengths and
  * whatever the order in which they are published or dropped, also between threads; remains of earlier laps are never
- * mistaken for a message, also when the counters wrap. base_ring_room.c tests the capacity, base_ring_damage.c tests
+ * mistaken for a message, also when the counters wrap. base_ring_space.c tests the capacity, base_ring_damage.c tests
  * damaged rings.
  */
 #include "ring_test.h"
@@ -12,7 +12,7 @@
 
 /* The model's knowledge of a message. */
 struct known {
-    struct tern_ring_reservation room;
+    struct tern_ring_reservation space;
     bool                         open, skipped;
     uint64_t                     number;
     size_t                       len;
@@ -33,11 +33,11 @@ static void model_take(struct model *m)
     min = random_next(&m->seed) % 4 == 0 ? 0 : random_next(&m->seed) % (random_next(&m->seed) % 2 ? 100 : longest + 1);
     min = min < longest ? min : longest;
     max = min + random_next(&m->seed) % 3 * (random_next(&m->seed) % 500);
-    if (!tern_base_ring_reserve(&m->p.out, min, max, &k.room)) {
-        assert_true(m->got < m->sent); /* an empty ring has room */
+    if (!tern_base_ring_reserve(&m->p.out, min, max, &k.space)) {
+        assert_true(m->got < m->sent); /* an empty ring has space */
         return;
     }
-    expect_room(&m->p, &k.room, min, max);
+    expect_space(&m->p, &k.space, min, max);
     m->known[m->sent++ % KNOWN] = k;
 }
 
@@ -47,13 +47,13 @@ static void model_publish(struct model *m)
 
     if (!k->open)
         return;
-    k->len = random_next(&m->seed) % 3 ? k->room.len : random_next(&m->seed) % (k->room.len + 1);
+    k->len = random_next(&m->seed) % 3 ? k->space.len : random_next(&m->seed) % (k->space.len + 1);
     k->skipped = random_next(&m->seed) % 8 == 0;
-    fill(&k->room, k->number); /* even a message that is not sent is written */
+    fill(&k->space, k->number); /* even a message that is not sent is written */
     if (k->skipped)
-        tern_base_ring_skip(&k->room.claim);
+        tern_base_ring_skip(&k->space.claim);
     else
-        tern_base_ring_publish(&k->room.claim, k->len);
+        tern_base_ring_publish(&k->space.claim, k->len);
     k->open = false;
 }
 
@@ -126,22 +126,22 @@ static void messages_lie_apart(void **state)
 }
 
 /* Reserved space that a message did not need is released with the message. */
-static void room_without_data(void **state)
+static void space_without_data(void **state)
 {
     struct pair                  p = pair_make(64);
-    struct tern_ring_reservation room;
+    struct tern_ring_reservation space;
     struct tern_ring_item        item;
 
     (void)state;
     for (uint32_t i = 0; i < 10 * p.shape.cells; i++) {
-        assert_true(tern_base_ring_reserve(&p.out, 1, p.shape.data / 2, &room));
-        tern_base_ring_publish(&room.claim, 0);
-        assert_int_equal(tern_base_ring_cell_len(room.claim.cell), 0);
-        assert_int_equal(tern_base_ring_cell_span(room.claim.cell), room.claim.span);
+        assert_true(tern_base_ring_reserve(&p.out, 1, p.shape.data / 2, &space));
+        tern_base_ring_publish(&space.claim, 0);
+        assert_int_equal(tern_base_ring_cell_len(space.claim.cell), 0);
+        assert_int_equal(tern_base_ring_cell_span(space.claim.cell), space.claim.span);
         assert_int_equal(tern_base_ring_peek(&p.in, &item), 1);
         assert_int_equal(item.len, 0);
         assert_null(item.data);
-        assert_int_equal(item.span, room.claim.span);
+        assert_int_equal(item.span, space.claim.span);
         tern_base_ring_consume(&p.in, item.span);
         assert_true(tern_base_ring_push(&p.out, i, NULL, 0, false));
         assert_int_equal(tern_base_ring_cell_span(tern_base_ring_cell(p.ring, p.in.next, p.shape)), 0);
@@ -157,7 +157,7 @@ static void room_without_data(void **state)
 static void short_messages(void **state)
 {
     struct pair                  p = pair_make_apart(64);
-    struct tern_ring_reservation room;
+    struct tern_ring_reservation space;
     struct tern_ring_item        item;
 
     (void)state;
@@ -166,10 +166,10 @@ static void short_messages(void **state)
 
         assert_non_null(from);
         for (uint32_t i = 0; i < p.shape.cells; i++) {
-            assert_true(tern_base_ring_reserve(&p.out, 60, 60, &room));
-            fill(&room, i);
-            memset(room.claim.cell->head, 0xdd, TERN_RING_HEAD);
-            tern_base_ring_publish(&room.claim, 60);
+            assert_true(tern_base_ring_reserve(&p.out, 60, 60, &space));
+            fill(&space, i);
+            memset(space.claim.cell->head, 0xdd, TERN_RING_HEAD);
+            tern_base_ring_publish(&space.claim, 60);
             assert_int_equal(tern_base_ring_peek(&p.in, &item), 1);
             tern_base_ring_consume(&p.in, item.span);
         }
@@ -205,19 +205,19 @@ static void published_in_any_order(void **state)
         unsigned                     at[4] = { order & 3, order >> 2 & 3, order >> 4 & 3, order >> 6 & 3 };
         unsigned                     skipped = order >> 8;
         bool                         first_is_open = true;
-        struct tern_ring_reservation room[4];
+        struct tern_ring_reservation space[4];
 
         if ((1u << at[0] | 1u << at[1] | 1u << at[2] | 1u << at[3]) != 15)
             continue; /* not a permutation */
         for (unsigned i = 0; i < 4; i++)
-            assert_true(tern_base_ring_reserve(&p.out, 60u * i, 60u * i, &room[i]));
+            assert_true(tern_base_ring_reserve(&p.out, 60u * i, 60u * i, &space[i]));
         for (unsigned i = 0; i < 4; i++) {
             assert_true(is_shown(&p) != first_is_open); /* the first message holds up all others */
-            fill(&room[at[i]], order + at[i]);
+            fill(&space[at[i]], order + at[i]);
             if (skipped & 1u << at[i])
-                tern_base_ring_skip(&room[at[i]].claim);
+                tern_base_ring_skip(&space[at[i]].claim);
             else
-                tern_base_ring_publish(&room[at[i]].claim, 60u * at[i]);
+                tern_base_ring_publish(&space[at[i]].claim, 60u * at[i]);
             first_is_open = first_is_open && at[i] != 0;
         }
         for (unsigned i = 0; i < 4; i++)
@@ -237,16 +237,16 @@ static void bytes_like_marks(void **state)
     (void)state;
     for (unsigned round = 0; round < 2000; round++) {
         const uint32_t lap = tern_base_ring_lap(p.out.next, p.shape), value[] = { lap, lap + 1, lap - 1, round % 256 };
-        struct tern_ring_reservation room;
+        struct tern_ring_reservation space;
 
-        assert_true(tern_base_ring_reserve(&p.out, round % 257, 512, &room));
+        assert_true(tern_base_ring_reserve(&p.out, round % 257, 512, &space));
         for (size_t i = 0; i < TERN_RING_HEAD; i += 4)
-            memcpy(room.claim.cell->head + i, &value[round / 4 % 4], 4);
-        for (size_t i = 0; i + 4 <= room.len; i += 4)
-            memcpy(room.data + i, &value[round / 4 % 4], 4);
+            memcpy(space.claim.cell->head + i, &value[round / 4 % 4], 4);
+        for (size_t i = 0; i + 4 <= space.len; i += 4)
+            memcpy(space.data + i, &value[round / 4 % 4], 4);
         expect_empty(&p); /* still open */
-        fill(&room, round);
-        tern_base_ring_publish(&room.claim, round % 257);
+        fill(&space, round);
+        tern_base_ring_publish(&space.claim, round % 257);
         expect(&p, round % 257, round);
         for (unsigned i = 0; i < p.shape.cells; i++)
             expect_empty(&p); /* the cells of the last lap are all still there */
@@ -284,10 +284,10 @@ struct member {
     pthread_t     thread;
 };
 
-static bool take_shared(struct crowd *c, size_t min, size_t max, struct tern_ring_reservation *room)
+static bool take_shared(struct crowd *c, size_t min, size_t max, struct tern_ring_reservation *space)
 {
     bool alone = tern_base_biased_lock(&c->shared.lock);
-    bool taken = tern_base_ring_reserve(&c->shared.producer, min, max, room);
+    bool taken = tern_base_ring_reserve(&c->shared.producer, min, max, space);
 
     tern_base_biased_unlock(&c->shared.lock, alone);
     return taken;
@@ -302,18 +302,18 @@ static void *produce(void *arg)
     for (uint64_t i = 0; i < c->each; i++) {
         size_t                       len = random_next(&seed) % 3 * (random_next(&seed) % 150);
         size_t                       max = len + random_next(&seed) % 2 * 100;
-        struct tern_ring_reservation room;
+        struct tern_ring_reservation space;
 
-        while (!take_shared(c, len, max, &room))
+        while (!take_shared(c, len, max, &space))
             sched_yield();
-        fill(&room, i);
+        fill(&space, i);
         if (random_next(&seed) % 10 < c->skips) { /* the producer drops the message and sends it later */
-            tern_base_ring_skip(&room.claim);
+            tern_base_ring_skip(&space.claim);
             i--;
             continue;
         }
-        memcpy(room.claim.cell->head, (uint64_t[]){ me->who, i, len }, 24);
-        tern_base_ring_publish(&room.claim, len);
+        memcpy(space.claim.cell->head, (uint64_t[]){ me->who, i, len }, 24);
+        tern_base_ring_publish(&space.claim, len);
     }
     return NULL;
 }
@@ -392,7 +392,7 @@ int main(void)
         cmocka_unit_test(bytes_like_marks),     cmocka_unit_test(counters_wrap),
         cmocka_unit_test(two_threads),          cmocka_unit_test(mostly_given_up),
         cmocka_unit_test(many_producers),       cmocka_unit_test(messages_lie_apart),
-        cmocka_unit_test(short_messages),       cmocka_unit_test(room_without_data),
+        cmocka_unit_test(short_messages),       cmocka_unit_test(space_without_data),
     };
 
     return cmocka_run_group_tests_name("rings", tests, NULL, NULL);

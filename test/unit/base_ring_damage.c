@@ -134,18 +134,18 @@ static void lying_consumer(void **state)
     for (unsigned round = 0; round < ROUNDS / 4; round++) {
         size_t   min = random_next(&seed) % (p.shape.data + 1u), max = min + random_next(&seed) % 300;
         uint64_t spread = round % 2 ? 4 * p.shape.data : UINT64_MAX;
-        struct tern_ring_reservation room;
+        struct tern_ring_reservation space;
 
         atomic_store(&p.ring->cells_done, p.out.next - random_next(&seed) % (round % 3 ? 9 : UINT64_MAX));
         atomic_store(&p.ring->data_done, p.out.taken + p.shape.data - random_next(&seed) % spread);
         if (round % 5 == 0) /* one byte at the beginning, for a reader of 32 bits */
             atomic_store(&p.ring->data_done, p.out.taken - p.out.at + (1ull << 32) + 1);
         p.out.cells_done = p.out.next - p.shape.cells; /* so that the producer polls again */
-        if (!tern_base_ring_reserve(&p.out, min, max, &room))
+        if (!tern_base_ring_reserve(&p.out, min, max, &space))
             continue;
-        expect_room(&p, &room, min, max);
-        fill(&room, round);
-        tern_base_ring_publish(&room.claim, room.len);
+        expect_space(&p, &space, min, max);
+        fill(&space, round);
+        tern_base_ring_publish(&space.claim, space.len);
     }
     free(p.ring);
 }

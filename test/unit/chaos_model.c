@@ -2,7 +2,7 @@
  *
  * Promise: every transfer is started once on the path behind and reported once, by progress; over many seeds, transfers
  * to one rank arrive in every possible order, and in program order where overtaking is not allowed; a full lane, or a
- * path behind that has no room, causes back-pressure; a cancelled transfer touches nothing and still completes.
+ * path behind that has no space, causes back-pressure; a cancelled transfer touches nothing and still completes.
  * Messages of one sender stay in order, messages of several senders arrive in every order, each once and unchanged, and
  * chaos holds back a limited number of them. A rank leaves a barrier late, but leaves it. Chaos has no capability that
  * the link behind does not have.
@@ -44,7 +44,7 @@ static void forget(void)
 /* ---- the link behind ---- */
 
 static const struct tern_link_up *behind_up;
-static unsigned                   behind_full; /* number of next starts that find no room */
+static unsigned                   behind_full; /* number of next starts that find no space */
 static bool                       behind_came; /* whether a barrier is over */
 
 struct incoming {
@@ -356,7 +356,7 @@ static void equal_seeds_equal_courses(void **state)
     tested_close(&t);
 }
 
-/* A failure behind is reported; a lack of room behind is waited for. */
+/* A failure behind is reported; a lack of space behind is waited for. */
 static void behind_fails_or_is_full(void **state)
 {
     (void)state;

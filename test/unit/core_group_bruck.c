@@ -1,7 +1,7 @@
 /* core_group_bruck.c: groups by messages (Bruck groups), with all ranks of a job played by one process.
  *
  * Promise: no rank leaves a barrier before all have arrived; then each rank reads the contribution that every rank made
- * to this barrier, whatever the lengths, the placement of ranks on nodes, the length of messages, the room in queues,
+ * to this barrier, whatever the lengths, the placement of ranks on nodes, the length of messages, the space in queues,
  * and the order in which messages of different ranks arrive; messages of the next barrier may arrive early. Malformed
  * bytes are refused and never followed. The links between the ranks are queues of this test.
  *
@@ -36,7 +36,7 @@ static struct queue {
 
 static struct message out; /* the open message */
 static size_t         longest, longest_note;
-static unsigned       room; /* capacity of a queue in messages; 0: as many as fit */
+static unsigned       space; /* capacity of a queue in messages; 0: as many as fit */
 static uint64_t       seed;
 
 static uint64_t draw(uint64_t below)
@@ -67,7 +67,7 @@ static tern_status queue_open(struct tern_link *link, struct tern_link_msg *msg,
     assert_int_not_equal(msg->peer, tern_job.boot.rank);
     assert_int_equal(msg->channel, TERN_CHANNEL_REPLY);
     assert_true(min <= max && max <= longest);
-    if (q->count == QUEUE || (room && q->count >= room) || draw(4) == 0)
+    if (q->count == QUEUE || (space && q->count >= space) || draw(4) == 0)
         return TERN_AGAIN;
     msg->head = out.head;
     msg->data = out.data;
@@ -283,7 +283,7 @@ static void any_nodes(void **state)
             }
             longest = lengths[draw(sizeof(lengths) / sizeof(lengths[0]))];
             longest_note = longest < 100 ? 300 : TERN_LINK_CONTRIBUTION; /* in hundreds of messages, not thousands */
-            room = way % 2 ? 1 + (unsigned)draw(3) : 0;
+            space = way % 2 ? 1 + (unsigned)draw(3) : 0;
             play(ranks, node_of, nodes, 8);
         }
     }
@@ -298,7 +298,7 @@ static void few_messages(void **state)
 
     (void)state;
     longest = 1000;
-    room = 0;
+    space = 0;
     job_make(9, node_of, 5);
     for (uint32_t r = 0; r < 9; r++) {
         become(r)->arrive(job.group[r]);
@@ -329,7 +329,7 @@ static void different_notes(void **state)
 
     (void)state;
     longest = 100;
-    room = 0;
+    space = 0;
     job_make(3, node_of, 2);
     for (uint32_t r = 0; r < 3; r++) {
         memset(note, (int)r + 1, sizeof(note));

@@ -202,8 +202,8 @@ static void a_ring_wakes(void **state)
 
 /* A queue whose consumer takes the oldest message at the moment of the producer's last poll before it sleeps: the
  * consumer has read that no producer waits, and its progress becomes visible a little later. The producer waits for
- * room in a ring or in a notification queue, or until the inline payload of its messages is in place. */
-enum wish { ROOM_IN_RING, ROOM_FOR_CELL, IN_PLACE, WISHES };
+ * space in a ring or in a notification queue, or until the inline payload of its messages is in place. */
+enum wish { SPACE_IN_RING, SPACE_FOR_CELL, IN_PLACE, WISHES };
 
 #define NEAR TERN_NQ_MIN_CELLS
 
@@ -226,17 +226,17 @@ static void queue_make(struct queue *q, enum wish wish, bool shared)
     struct tern_ring_shape            shape = tern_base_ring_shape_cells(sizeof(memory));
     const uint64_t                    words[TERN_NQ_WORDS] = { 7, 8, 9 };
     struct tern_nq_claim              place;
-    struct tern_ring_reservation      room;
+    struct tern_ring_reservation      space;
     const unsigned char              *head;
 
     assert_true(tern_base_nq_bytes(NEAR) <= sizeof(memory));
     memset(memory, 0, sizeof(memory));
     *q = (struct queue){ .wish = wish, .shared = shared };
-    if (wish == ROOM_IN_RING) {
+    if (wish == SPACE_IN_RING) {
         tern_base_ring_producer_init(&q->ring_out, memory, shape);
         tern_base_ring_consumer_init(&q->ring_in, memory, shape);
-        while (tern_base_ring_reserve(&q->ring_out, 0, 0, &room))
-            tern_base_ring_publish(&room.claim, 0);
+        while (tern_base_ring_reserve(&q->ring_out, 0, 0, &space))
+            tern_base_ring_publish(&space.claim, 0);
         return;
     }
     tern_base_nq_producer_init(&q->cells_out, memory, NEAR, q->load);
@@ -254,13 +254,13 @@ static void queue_make(struct queue *q, enum wish wish, bool shared)
 /* The consumer checks whether it must wake the producer. */
 static bool queue_is_wanted(struct queue *q)
 {
-    return q->wish == ROOM_IN_RING ? tern_base_wake_requested(&q->ring_in.ring->producer_waits)
-                                   : tern_base_wake_requested(&q->cells_in.shared->producer_waits);
+    return q->wish == SPACE_IN_RING ? tern_base_wake_requested(&q->ring_in.ring->producer_waits)
+                                    : tern_base_wake_requested(&q->cells_in.shared->producer_waits);
 }
 
 static void queue_consume(struct queue *q)
 {
-    if (q->wish == ROOM_IN_RING) {
+    if (q->wish == SPACE_IN_RING) {
         tern_base_ring_consume(&q->ring_in, 0);
     } else {
         q->place = 7; /* the destination of the inline payload */
@@ -273,11 +273,11 @@ static void queue_consume(struct queue *q)
 static bool queue_is_ready(struct queue *q)
 {
     struct tern_nq_claim         place;
-    struct tern_ring_reservation room;
+    struct tern_ring_reservation space;
 
     switch (q->wish) {
-    case ROOM_IN_RING: return tern_base_ring_reserve(&q->ring_out, 0, 0, &room);
-    case ROOM_FOR_CELL: return tern_base_nq_reserve(&q->cells_out, &place);
+    case SPACE_IN_RING: return tern_base_ring_reserve(&q->ring_out, 0, 0, &space);
+    case SPACE_FOR_CELL: return tern_base_nq_reserve(&q->cells_out, &place);
     default: return tern_base_nq_flush(&q->cells_out, true);
     }
 }
@@ -290,8 +290,8 @@ static tern_status look_at_queue(void *arg)
     if (last)
         (void)queue_is_wanted(q); /* the consumer has announced its earlier progress */
     if (last && q->shared)
-        tern_base_wake_request(q->wish == ROOM_IN_RING ? &q->ring_in.ring->producer_waits
-                                                       : &q->cells_in.shared->producer_waits);
+        tern_base_wake_request(q->wish == SPACE_IN_RING ? &q->ring_in.ring->producer_waits
+                                                        : &q->cells_in.shared->producer_waits);
     if (queue_is_ready(q))
         return TERN_OK;
     if (last)

@@ -2,7 +2,7 @@
  * for shm_fence_*.c, which name the file of the link under test with FENCE_FILE.
  *
  * The file under test is included with a fence that calls a function here. The function plays the producer of the
- * queue: at that moment it asks for a wake-up, like a producer that has just found no room.
+ * queue: at that moment it asks for a wake-up, like a producer that has just found no space.
  */
 #ifndef TERN_FENCE_TEST_H
 #define TERN_FENCE_TEST_H

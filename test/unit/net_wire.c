@@ -150,7 +150,7 @@ static void notes_of_puts_come_back(void **state)
     assert_false(tern_net_wire_pack(2, 0, &(struct net_put_notify){ 1, 1, 9, 8 }, &data));
 }
 
-static void errands_come_back(void **state)
+static void rpcs_come_back(void **state)
 {
     static unsigned char   bytes[NET_WIRE_RPC + NET_WIRE_INLINE_MAX + 1];
     struct net_rpc_request request = { .region = 5, .key = 1ull << 63, .addr = 64, .expect = 1 << 20 };
@@ -263,7 +263,7 @@ int main(void)
         cmocka_unit_test(far_messages_come_back),
         cmocka_unit_test(control_comes_back),
         cmocka_unit_test(notes_of_puts_come_back),
-        cmocka_unit_test(errands_come_back),
+        cmocka_unit_test(rpcs_come_back),
         cmocka_unit_test(answers_come_back),
         cmocka_unit_test(too_long_or_unknown),
         cmocka_unit_test(noise),

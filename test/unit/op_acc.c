@@ -48,14 +48,15 @@ static int close_memory(void **state)
     return 0;
 }
 
-static tern_status serve(const unsigned char *request, size_t len, unsigned char *answer, size_t room, size_t *answered)
+static tern_status serve(const unsigned char *request, size_t len, unsigned char *answer, size_t space,
+                         size_t *answered)
 {
     struct tern_target_mem ground = { .base = memory, .size = BYTES };
     unsigned char         *copy = malloc(len > 0 ? len : 1); /* of exactly its size */
     tern_status            st;
 
     memcpy(copy, request, len);
-    st = tern_op_rpc_serve(&ground, copy, len, answer, room, answered);
+    st = tern_op_rpc_serve(&ground, copy, len, answer, space, answered);
     free(copy);
     return st;
 }
@@ -143,7 +144,7 @@ static void refuses(void **state)
         assert_int_equal(serve(bytes, len, NULL, 0, &answered), TERN_ERR_LINK);
     }
     len = two_doubles(bytes, 1, true, 32);
-    assert_int_equal(serve(bytes, len, answer, 15, &answered), TERN_ERR_LINK); /* no room for the old values */
+    assert_int_equal(serve(bytes, len, answer, 15, &answered), TERN_ERR_LINK); /* no space for the old values */
     for (size_t n = 0; n < len; n++)
         assert_int_equal(serve(bytes, n, answer, sizeof(answer), &answered), TERN_ERR_LINK);
 }

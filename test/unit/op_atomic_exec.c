@@ -39,7 +39,7 @@ static int close_memory(void **state)
     return 0;
 }
 
-static tern_status serve(const struct wire_atomic *w, size_t len, unsigned char *answer, size_t room, size_t *answered)
+static tern_status serve(const struct wire_atomic *w, size_t len, unsigned char *answer, size_t space, size_t *answered)
 {
     struct tern_target_mem ground = { .base = memory, .size = BYTES };
     unsigned char         *exact = malloc(len + 1);
@@ -47,7 +47,7 @@ static tern_status serve(const struct wire_atomic *w, size_t len, unsigned char 
 
     assert_non_null(exact);
     memcpy(exact, w, len < sizeof(*w) ? len : sizeof(*w));
-    st = tern_op_rpc_serve(&ground, exact, len, answer, room, answered);
+    st = tern_op_rpc_serve(&ground, exact, len, answer, space, answered);
     free(exact);
     return st;
 }

@@ -239,8 +239,8 @@ static void late_wildcard(void **unused)
     tern_op_match_close(&match);
 }
 
-/* As many as the issue about notified access mentions, matched in the opposite order. A linear search would take five
- * thousand million steps, which exceeds the time limit of a test. */
+/* A hundred thousand notifications that match in the opposite order. A linear search would take five thousand million
+ * steps, which exceeds the time limit of a test. */
 static void a_hundred_thousand(void **unused)
 {
     struct tern_match         match;

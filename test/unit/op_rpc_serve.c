@@ -43,11 +43,11 @@ static struct made make(const struct wire_request *w, const void *list, size_t l
     return m;
 }
 
-static tern_status serve(const struct made *m, unsigned char *answer, size_t room, size_t *answered)
+static tern_status serve(const struct made *m, unsigned char *answer, size_t space, size_t *answered)
 {
     struct tern_target_mem ground = { .base = memory, .size = BYTES };
 
-    return tern_op_rpc_serve(&ground, m->bytes, m->len, answer, room, answered);
+    return tern_op_rpc_serve(&ground, m->bytes, m->len, answer, space, answered);
 }
 
 static int open_memory(void **state)
@@ -100,7 +100,7 @@ static void parts_of_a_box(void **state)
             assert_true(answered == w.len);
             for (uint64_t i = 0; i < w.len; i++)
                 assert_int_equal(answer[i], memory[place(w.at + i)]);
-            assert_int_equal(serve(&m, answer, w.len - 1, &answered), TERN_ERR_LINK); /* no room for the response */
+            assert_int_equal(serve(&m, answer, w.len - 1, &answered), TERN_ERR_LINK); /* no space for the response */
             free(m.bytes);
             w.verb = WIRE_PUT;
             m = make(&w, dims, sizeof(dims), payload);

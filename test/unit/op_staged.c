@@ -30,7 +30,7 @@ static void count_free(void *memory);
 static struct scene {
     struct tern_ctx        ctx;
     struct tern_link_part  part;
-    struct tern_multi      bundle;
+    struct tern_multi      multi;
     struct tern_op         transfer;
     struct tern_layout_dim dim;
     unsigned char          memory[2 * TOTAL], other[2 * TOTAL];
@@ -68,8 +68,8 @@ static void begin(bool get, tern_status answer)
     s.answer = answer;
     s.part = (struct tern_link_part){ .path = &path, .size = TOTAL };
     s.dim = (struct tern_layout_dim){ RUNS, 2 * (int64_t)RUN };
-    s.bundle.op.ctx = &s.ctx;
-    s.bundle.shape = (struct tern_shape){
+    s.multi.op.ctx = &s.ctx;
+    s.multi.shape = (struct tern_shape){
         .part = &s.part,
         .get = get,
         .total = TOTAL,
@@ -82,14 +82,14 @@ static void begin(bool get, tern_status answer)
         .remote = { .kind = TERN_LAYOUT_STRIDED, .run = TOTAL, .total = TOTAL },
     };
     s.transfer.link.buffer_in_use = true; /* left by the previous transfer in this record */
-    assert_int_equal(tern_op_method_staged.start(&s.bundle, &s.transfer, &marks), answer);
+    assert_int_equal(tern_op_method_staged.start(&s.multi, &s.transfer, &marks), answer);
     assert_int_equal(s.starts, 1);
     assert_true(s.xfer.heap && s.xfer.len == TOTAL && s.xfer.get == get && s.xfer.offset == 0);
 }
 
 static void end(tern_status status)
 {
-    tern_op_method_staged.ended(&s.bundle, &s.transfer, status);
+    tern_op_method_staged.ended(&s.multi, &s.transfer, status);
 }
 
 static void expect_freed(void)
@@ -118,7 +118,7 @@ static void ended_transfers(void **state)
     assert_memory_equal(s.memory, s.other, sizeof(s.memory));
 }
 
-/* The path completes the transfer at once, has no room, or fails. */
+/* The path completes the transfer at once, has no space, or fails. */
 static void transfers_that_do_not_pend(void **state)
 {
     static const tern_status answers[] = { TERN_OK, TERN_AGAIN, TERN_ERR_PEER };

@@ -2,8 +2,8 @@
  *
  * Promise: whatever the number of arguments and the length, payload and arguments lie in the head or in the data and
  * never overlap, the payload on a multiple of 8; a payload that fits in the head is there and needs no data; the shape
- * carries kind and place; and the place for the longest payload with all arguments is also valid for a shorter payload
- * with fewer arguments. Commit relies on this.
+ * carries kind and location; and the location for the longest payload with all arguments is also valid for a shorter
+ * payload with fewer arguments. Commit relies on this.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,22 +30,22 @@ static size_t args_end(unsigned nargs)
     return sizeof(struct wire_am) + (nargs < WIRE_ARGS ? nargs : WIRE_ARGS) * sizeof(uint32_t);
 }
 
-/* Check that a payload of len bytes at that place fits and does not overlap nargs arguments. */
-static void expect_sound(unsigned place, unsigned nargs, size_t len)
+/* Check that a payload of len bytes at that location fits and does not overlap nargs arguments. */
+static void expect_sound(unsigned location, unsigned nargs, size_t len)
 {
-    size_t at = place * sizeof(uint32_t);
+    size_t at = location * sizeof(uint32_t);
 
     assert_true(args_end(nargs) <= TERN_LINK_HEAD);
-    if (wire_in_head(place)) {
+    if (wire_in_head(location)) {
         assert_int_equal(spilt(nargs), 0); /* such a message has no data */
-        assert_int_equal(wire_before(place), 0);
+        assert_int_equal(wire_before(location), 0);
         assert_int_equal(at % 8, 0);
         assert_true(at >= args_end(nargs));
         assert_true(at <= TERN_LINK_HEAD && len <= TERN_LINK_HEAD - at);
     } else {
-        assert_true(place == WIRE_IN_DATA || place == WIRE_BEHIND_SPILL);
-        assert_true(wire_before(place) >= spilt(nargs));
-        assert_int_equal(wire_before(place) % 8, 0);
+        assert_true(location == WIRE_IN_DATA || location == WIRE_BEHIND_SPILL);
+        assert_true(wire_before(location) >= spilt(nargs));
+        assert_int_equal(wire_before(location) % 8, 0);
     }
 }
 
@@ -54,31 +54,32 @@ static void every_message_has_a_place(void **state)
     (void)state;
     for (unsigned nargs = 0; nargs <= TERN_AM_ARGS; nargs++) {
         for (size_t len = 0; len < MOST_LEN; len++) {
-            unsigned place = wire_place(nargs, len);
+            unsigned location = wire_location(nargs, len);
 
-            expect_sound(place, nargs, len);
-            assert_true(wire_in_head(place) ==
+            expect_sound(location, nargs, len);
+            assert_true(wire_in_head(location) ==
                         (spilt(nargs) == 0 && (args_end(nargs) + 7) / 8 * 8 + len <= TERN_LINK_HEAD));
-            assert_true((wire_before(place) > 0) == (spilt(nargs) > 0)); /* no data before the payload without need */
+            assert_true((wire_before(location) > 0) ==
+                        (spilt(nargs) > 0)); /* no data before the payload without need */
         }
-        assert_int_equal(wire_place(nargs, MOST_LEN), wire_place(nargs, SIZE_MAX));
+        assert_int_equal(wire_location(nargs, MOST_LEN), wire_location(nargs, SIZE_MAX));
     }
 }
 
 static void examples(void **state)
 {
     (void)state;
-    assert_int_equal(wire_place(0, 0), 2);
-    assert_int_equal(wire_place(0, 40), 2);
-    assert_int_equal(wire_place(0, 41), WIRE_IN_DATA);
-    assert_int_equal(wire_place(1, 32), 4);
-    assert_int_equal(wire_place(2, 32), 4);
-    assert_int_equal(wire_place(2, 33), WIRE_IN_DATA);
-    assert_int_equal(wire_place(4, sizeof(struct wire_long)), 6);
-    assert_int_equal(wire_place(10, 0), 12);
-    assert_int_equal(wire_place(10, 1), WIRE_IN_DATA);
-    assert_int_equal(wire_place(11, 0), WIRE_BEHIND_SPILL);
-    assert_int_equal(wire_place(16, SIZE_MAX), WIRE_BEHIND_SPILL);
+    assert_int_equal(wire_location(0, 0), 2);
+    assert_int_equal(wire_location(0, 40), 2);
+    assert_int_equal(wire_location(0, 41), WIRE_IN_DATA);
+    assert_int_equal(wire_location(1, 32), 4);
+    assert_int_equal(wire_location(2, 32), 4);
+    assert_int_equal(wire_location(2, 33), WIRE_IN_DATA);
+    assert_int_equal(wire_location(4, sizeof(struct wire_long)), 6);
+    assert_int_equal(wire_location(10, 0), 12);
+    assert_int_equal(wire_location(10, 1), WIRE_IN_DATA);
+    assert_int_equal(wire_location(11, 0), WIRE_BEHIND_SPILL);
+    assert_int_equal(wire_location(16, SIZE_MAX), WIRE_BEHIND_SPILL);
     assert_int_equal(wire_before(WIRE_IN_DATA), 0);
     assert_int_equal(wire_before(WIRE_BEHIND_SPILL), WIRE_SPILL);
 }
@@ -87,9 +88,9 @@ static void shape_carries_place(void **state)
 {
     (void)state;
     for (unsigned kind = TERN_AM_SHORT; kind <= TERN_AM_LONG; kind++) {
-        for (unsigned place = 0; place <= WIRE_BEHIND_SPILL; place++) {
-            assert_int_equal(wire_shape(kind, place) & 3, kind);
-            assert_int_equal(wire_shape(kind, place) >> 2, place);
+        for (unsigned location = 0; location <= WIRE_BEHIND_SPILL; location++) {
+            assert_int_equal(wire_shape(kind, location) & 3, kind);
+            assert_int_equal(wire_shape(kind, location) >> 2, location);
         }
     }
 }
@@ -103,10 +104,10 @@ static void holds_for_less(void **state)
         for (size_t max = 0; max < 100; max++)
             for (unsigned fewer = 0; fewer <= nargs; fewer++)
                 for (size_t len = 0; len <= max; len++)
-                    expect_sound(wire_place(nargs, max), fewer, len);
+                    expect_sound(wire_location(nargs, max), fewer, len);
 }
 
-/* The wire_long of a long message gets its place at commit, and never needs more data than was reserved. */
+/* The wire_long of a long message gets its location at commit, and never needs more data than was reserved. */
 static void long_needs_no_more(void **state)
 {
     const size_t len = sizeof(struct wire_long);
@@ -114,11 +115,11 @@ static void long_needs_no_more(void **state)
     (void)state;
     for (unsigned nargs = 0; nargs <= TERN_AM_ARGS; nargs++) {
         for (unsigned fewer = 0; fewer <= nargs; fewer++) {
-            unsigned prepared = wire_place(nargs, len), place = wire_place(fewer, len);
+            unsigned prepared = wire_location(nargs, len), location = wire_location(fewer, len);
 
-            assert_true(wire_in_head(place) || !wire_in_head(prepared));
-            assert_true(wire_before(place) <= wire_before(prepared));
-            assert_true(wire_before(place) + len <= WIRE_STAGE); /* and not into a payload that waits behind it */
+            assert_true(wire_in_head(location) || !wire_in_head(prepared));
+            assert_true(wire_before(location) <= wire_before(prepared));
+            assert_true(wire_before(location) + len <= WIRE_STAGE); /* and not into a payload that waits behind it */
         }
     }
     assert_int_equal(WIRE_STAGE % 8, 0);

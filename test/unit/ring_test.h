@@ -69,12 +69,12 @@ static inline unsigned char byte_of(uint64_t number, size_t at)
 }
 
 /* Fill a message: its head, and as much data as was reserved. */
-static inline void fill(const struct tern_ring_reservation *room, uint64_t number)
+static inline void fill(const struct tern_ring_reservation *space, uint64_t number)
 {
     for (size_t i = 0; i < TERN_RING_HEAD; i++)
-        room->claim.cell->head[i] = byte_of(number, i);
-    for (size_t i = 0; i < room->len; i++)
-        room->data[i] = byte_of(number + 1, i);
+        space->claim.cell->head[i] = byte_of(number, i);
+    for (size_t i = 0; i < space->len; i++)
+        space->data[i] = byte_of(number + 1, i);
 }
 
 /* Returns whether there is a message, and checks that the memory is valid. */
@@ -120,28 +120,28 @@ static inline void expect_empty(struct pair *p)
 }
 
 /* Check that a reservation is as long as requested, and lies in the data of the ring. */
-static inline void expect_room(const struct pair *p, const struct tern_ring_reservation *room, size_t min, size_t max)
+static inline void expect_space(const struct pair *p, const struct tern_ring_reservation *space, size_t min, size_t max)
 {
     const unsigned char *begin = (const unsigned char *)&p->ring->cell[p->shape.cells];
 
-    assert_true(room->claim.cell >= p->ring->cell && room->claim.cell < p->ring->cell + p->shape.cells);
-    assert_true(room->len >= min && room->len <= max);
+    assert_true(space->claim.cell >= p->ring->cell && space->claim.cell < p->ring->cell + p->shape.cells);
+    assert_true(space->len >= min && space->len <= max);
     if (max == 0)
-        assert_null(room->data);
+        assert_null(space->data);
     else
-        assert_true(room->data >= begin && room->data + room->len <= (unsigned char *)p->ring + p->bytes);
+        assert_true(space->data >= begin && space->data + space->len <= (unsigned char *)p->ring + p->bytes);
 }
 
 /* Pass one message with len bytes of data through an empty ring. */
 static inline void pass_one(struct pair *p, size_t len, uint64_t number)
 {
-    struct tern_ring_reservation room;
+    struct tern_ring_reservation space;
 
-    assert_true(tern_base_ring_reserve(&p->out, len, len, &room));
-    expect_room(p, &room, len, len);
+    assert_true(tern_base_ring_reserve(&p->out, len, len, &space));
+    expect_space(p, &space, len, len);
     expect_empty(p);
-    fill(&room, number);
-    tern_base_ring_publish(&room.claim, len);
+    fill(&space, number);
+    tern_base_ring_publish(&space.claim, len);
     assert_true(is_shown(p));
     expect(p, len, number);
     expect_empty(p);

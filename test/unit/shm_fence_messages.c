@@ -2,7 +2,7 @@
  * wake-up.
  *
  * Promise: if the sender runs no barrier before it sleeps, or none that reaches this process, there is a full fence
- * between the consumption and the check: otherwise a sender that asks in between sleeps on, with room in its queue
+ * between the consumption and the check: otherwise a sender that asks in between sleeps on, with space in its queue
  * (base/wake_request.h). If the sender runs a barrier there is no fence, because a fence would cost every message.
  */
 #define FENCE_FILE "link/shm/message.c"
@@ -14,12 +14,12 @@ static const unsigned channels[] = { TERN_CHANNEL_REQUEST, TERN_CHANNEL_REPLY, T
 
 static void open_queue(unsigned channel, bool barriers)
 {
-    struct tern_link_rx *inlet;
+    struct tern_link_rx *rx;
 
     fence_open(channel, barriers);
-    inlet = (struct tern_link_rx *)fence.queue;
-    fence.done = &inlet->ring.ring->cells_done;
-    fence.wanted = &inlet->ring.ring->producer_waits;
+    rx = (struct tern_link_rx *)fence.queue;
+    fence.done = &rx->ring.ring->cells_done;
+    fence.wanted = &rx->ring.ring->producer_waits;
 }
 
 static void without_barriers(void **state)

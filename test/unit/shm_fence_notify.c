@@ -24,12 +24,12 @@ static void (*const ways[])(void) = { fence_deliver, expect_note };
 
 static void open_queue(bool barriers)
 {
-    struct shm_notify_rx *inlet;
+    struct shm_notify_rx *rx;
 
     fence_open(TERN_CHANNEL_NOTIFY, barriers);
-    inlet = (struct shm_notify_rx *)fence.queue;
-    fence.done = &inlet->queue.shared->done;
-    fence.wanted = &inlet->queue.shared->producer_waits;
+    rx = (struct shm_notify_rx *)fence.queue;
+    fence.done = &rx->queue.shared->done;
+    fence.wanted = &rx->queue.shared->producer_waits;
 }
 
 static void without_barriers(void **state)

@@ -17,10 +17,10 @@
 #include "core/region.h"
 #include "link/shm/shm.h"
 
-static void numbers_of_layout_18(void **state)
+static void numbers_of_layout_19(void **state)
 {
     (void)state;
-    assert_int_equal(TERN_SEGMENT_LAYOUT, 18);
+    assert_int_equal(TERN_SEGMENT_LAYOUT, 19);
     assert_int_equal(offsetof(struct tern_segment, magic), 0);
     assert_int_equal(offsetof(struct tern_segment, layout), 4);
     assert_int_equal(offsetof(struct tern_segment, ranks), 8);
@@ -75,7 +75,7 @@ static void numbers_of_layout_18(void **state)
                      192 + 256 * 64 + 5 * (128 + 512 + 64 + 2 * 4096 + 128 * (64 + 2 * 512)));
 }
 
-static void chunks_and_desks(void **state)
+static void chunks_and_bounce_controls(void **state)
 {
     (void)state;
     assert_int_equal(SHM_CHUNKS, 64); /* bits of a word */
@@ -104,7 +104,7 @@ static void chunks_and_desks(void **state)
     assert_int_equal(offsetof(struct tern_work_split, status), 68);
 }
 
-static void seats_and_halls(void **state)
+static void seats_and_blocks(void **state)
 {
     (void)state;
     assert_true(1u << SHM_ROUNDS >= TERN_MAX_NODE_RANKS);
@@ -118,19 +118,19 @@ static void seats_and_halls(void **state)
 
 /* The bounce control blocks come first, then one barrier block after the other; nothing overlaps; each begins on a
  * cache line. */
-static void the_halls_lie_side_by_side(void **state)
+static void the_barrier_blocks_lie_side_by_side(void **state)
 {
     static const int ranks[] = { 1, 2, 3, 7, 8, 64, 1000, TERN_MAX_NODE_RANKS };
 
     (void)state;
     for (size_t i = 0; i < sizeof(ranks) / sizeof(ranks[0]); i++) {
-        size_t n = (size_t)ranks[i], hall = n * (sizeof(struct shm_barrier_slot) + TERN_LINK_BOARD);
+        size_t n = (size_t)ranks[i], block = n * (sizeof(struct shm_barrier_slot) + TERN_LINK_BOARD);
 
         assert_int_equal(tern_shm_barrier_block_offset(ranks[i], 0), n * sizeof(struct shm_bounce_ctl));
         for (uint32_t id = 0; id < SHM_GROUPS; id++) {
             assert_int_equal(tern_shm_barrier_block_offset(ranks[i], id) % 64, 0);
             assert_int_equal(
-                tern_shm_barrier_block_offset(ranks[i], id + 1) - tern_shm_barrier_block_offset(ranks[i], id), hall);
+                tern_shm_barrier_block_offset(ranks[i], id + 1) - tern_shm_barrier_block_offset(ranks[i], id), block);
         }
         assert_true(tern_segment_bytes(TERN_MAX_RANKS, true) + 4096 +
                         tern_shm_barrier_block_offset(ranks[i], SHM_GROUPS) +
@@ -139,7 +139,7 @@ static void the_halls_lie_side_by_side(void **state)
     }
 }
 
-static void cards(void **state)
+static void handles(void **state)
 {
     (void)state;
     assert_int_equal(sizeof(struct tern_mem_handle), 160);
@@ -181,11 +181,11 @@ static void what_inlined_calls_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_layout_18),
-        cmocka_unit_test(chunks_and_desks),
-        cmocka_unit_test(seats_and_halls),
-        cmocka_unit_test(the_halls_lie_side_by_side),
-        cmocka_unit_test(cards),
+        cmocka_unit_test(numbers_of_layout_19),
+        cmocka_unit_test(chunks_and_bounce_controls),
+        cmocka_unit_test(seats_and_blocks),
+        cmocka_unit_test(the_barrier_blocks_lie_side_by_side),
+        cmocka_unit_test(handles),
         cmocka_unit_test(what_inlined_calls_read),
     };
 

@@ -27,9 +27,9 @@ static enum tcp_decode_result read_exactly(const void *bytes, size_t len, struct
     return result;
 }
 
-static const struct tcp_place  place = { .key = 0x1122334455667788ull, .offset = 4096 };
-static const struct tcp_after  after = { .region = 6, .len = 32, .request = "a small request" };
-static const struct tcp_notice notice = { .tag = 77, .region = 5, .bytes = 1u << 21 };
+static const struct tcp_remote remote = { .key = 0x1122334455667788ull, .offset = 4096 };
+static const struct tcp_rpc    rpc = { .region = 6, .len = 32, .request = "a small request" };
+static const struct tcp_notify notify = { .tag = 77, .region = 5, .bytes = 1u << 21 };
 
 /* A head of each kind, and the number of bytes of data behind it. */
 static const struct {
@@ -58,8 +58,8 @@ static void heads_come_back(void **state)
 
     (void)state;
     for (size_t i = 0; i < HEADS; i++) {
-        bool   rpc = heads[i].head.kind == TCP_WRITE_RPC;
-        size_t len = tern_tcp_wire_encode(bytes, &heads[i].head, &place, rpc ? (const void *)&after : &notice);
+        bool   is_rpc = heads[i].head.kind == TCP_WRITE_RPC;
+        size_t len = tern_tcp_wire_encode(bytes, &heads[i].head, &remote, is_rpc ? (const void *)&rpc : &notify);
 
         for (size_t less = 0; less < len; less++)
             assert_int_equal(read_exactly(bytes, less, &out), TCP_INCOMPLETE);
@@ -68,11 +68,11 @@ static void heads_come_back(void **state)
         assert_int_equal(out.bytes, len);
         assert_int_equal(out.data, heads[i].data);
         if (len > sizeof(out.head))
-            assert_memory_equal(&out.place, &place, sizeof(place));
+            assert_memory_equal(&out.remote, &remote, sizeof(remote));
         if (heads[i].head.kind == TCP_WRITE_NOTIFY)
-            assert_memory_equal(&out.notice, &notice, sizeof(notice));
-        if (rpc)
-            assert_memory_equal(&out.after, &after, sizeof(after));
+            assert_memory_equal(&out.notify, &notify, sizeof(notify));
+        if (is_rpc)
+            assert_memory_equal(&out.rpc, &rpc, sizeof(rpc));
     }
 }
 
@@ -113,7 +113,7 @@ static void bad_heads_are_refused(void **state)
 
 static void bad_notices_are_refused(void **state)
 {
-    static const struct tcp_notice bad[] = {
+    static const struct tcp_notify bad[] = {
         { .tag = 1, .zero = 1, .region = 5, .bytes = 64 },
         { .tag = 1, .region = 0, .bytes = 64 },
         { .tag = 1, .region = 5, .bytes = 63 },
@@ -124,7 +124,7 @@ static void bad_notices_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        size_t len = tern_tcp_wire_encode(bytes, &head, &place, &bad[i]);
+        size_t len = tern_tcp_wire_encode(bytes, &head, &remote, &bad[i]);
 
         assert_int_equal(read_exactly(bytes, len, &out), TCP_INVALID);
     }
@@ -132,9 +132,9 @@ static void bad_notices_are_refused(void **state)
 
 static void bad_rpcs_are_refused(void **state)
 {
-    static const struct tcp_after bad[] = {
+    static const struct tcp_rpc bad[] = {
         { .region = 6, .len = 0 },
-        { .region = 6, .len = TERN_LINK_AFTER + 1 },
+        { .region = 6, .len = TERN_LINK_PUT_RPC_MAX + 1 },
         { .region = 6, .len = 8, .zero = 1 },
     };
     const struct tcp_head head = { TCP_WRITE_RPC, 64, 0 };
@@ -143,7 +143,7 @@ static void bad_rpcs_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        size_t len = tern_tcp_wire_encode(bytes, &head, &place, &bad[i]);
+        size_t len = tern_tcp_wire_encode(bytes, &head, &remote, &bad[i]);
 
         assert_int_equal(read_exactly(bytes, len, &out), TCP_INVALID);
     }

@@ -170,7 +170,7 @@ static int units_of_rank(const struct machine *m, const bool *has, enum run_leve
 }
 
 /* Return how many ranks with the given number of cores fit into the units of the level. */
-static int room(const struct machine *m, int each, enum run_level level)
+static int space(const struct machine *m, int each, enum run_level level)
 {
     int cores[MOST] = { 0 }, sum = 0;
 
@@ -266,7 +266,7 @@ static void shares_of_a_size(void **state)
         enum run_level    level = config.binding == BIND_L3     ? LEVEL_L3
                                   : config.binding == BIND_NUMA ? LEVEL_NUMA
                                                                 : LEVEL_SOCKET;
-        bool              fits = room(&m, config.cores_per_rank, level) >= config.ranks;
+        bool              fits = space(&m, config.cores_per_rank, level) >= config.ranks;
         struct run_plan  *plan = plan_for(&m, config);
 
         assert_int_equal(plan != NULL, config.ranks * config.cores_per_rank <= m.count && (fits || !is_unit_level));

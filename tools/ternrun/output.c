@@ -185,14 +185,14 @@ static void stream_end(const struct run_output *output, struct run_stream *strea
     if (stream->fd >= 0)
         close(stream->fd);
     stream->fd = -1;
-    stream->is_far = false;
+    stream->is_remote = false;
     if (output->label && stream->len > 0 && stream->len < LINE_BYTES && stream->data[stream->len - 1] != '\n')
         stream->data[stream->len++] = '\n';
 }
 
 static bool stream_is_open(const struct run_stream *stream)
 {
-    return stream->fd >= 0 || stream->is_far;
+    return stream->fd >= 0 || stream->is_remote;
 }
 
 /* Account for len bytes that were appended to the buffer. */
@@ -281,7 +281,7 @@ void run_output_add(struct run_output *output, int rank, int which, int fd)
 {
     struct run_stream *stream = &output->stream[output->streams++];
 
-    *stream = (struct run_stream){ .fd = fd, .is_far = fd < 0, .rank = rank, .which = which };
+    *stream = (struct run_stream){ .fd = fd, .is_remote = fd < 0, .rank = rank, .which = which };
     stream->sink = which == STDOUT_FILENO ? output->out : output->err;
     stream->credit = output->up != NULL ? LINE_BYTES : 0;
     stream->data = malloc(LINE_BYTES);
@@ -307,7 +307,7 @@ bool run_output_feed(struct run_output *output, int64_t rank, int which, const v
 
     if (stream == NULL || len > LINE_BYTES - stream->len)
         return false;
-    if (!stream->is_far)
+    if (!stream->is_remote)
         return stream->data == NULL; /* true if its buffer could not be allocated: the data is dropped */
     if (len == 0) {
         stream_end(output, stream);

@@ -173,8 +173,8 @@ struct run_up;
 
 /* A source of output: one end of a rank's pipe or pseudo-terminal, or a remote host. */
 struct run_stream {
-    int              fd;     /* -1: at end of file, or remote */
-    bool             is_far; /* comes from a remote host that has not reported the end of the stream */
+    int              fd;        /* -1: at end of file, or remote */
+    bool             is_remote; /* comes from a remote host that has not reported the end of the stream */
     int              rank;
     int              which; /* 1: standard output, 2: standard error */
     struct run_sink *sink;

@@ -107,7 +107,7 @@ struct chaos_link {
     const struct tern_chaos    *chaos;
     const struct tern_boot     *boot;
     const struct tern_link_up  *up;
-    struct tern_link_up         news;          /* upcalls for the wrapped link */
+    struct tern_link_up         upcalls;       /* for the wrapped link */
     _Atomic uint64_t            lanes, groups; /* numbers of lanes and groups opened so far */
     struct chaos_stream         open;          /* decides about opening messages; used by any thread */
     struct chaos_stream         serve;
@@ -178,6 +178,6 @@ void        tern_chaos_messages_close(struct chaos_link *link);
 
 /* The upcalls for the wrapped link. */
 tern_status              tern_chaos_watch(struct tern_link_watch *behind);
-enum tern_link_delivered tern_chaos_notify(int from, const unsigned char *head, bool place);
+enum tern_link_delivered tern_chaos_notify(int from, const unsigned char *head, bool copy);
 enum tern_link_delivered tern_chaos_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len);
 void tern_chaos_message(int from, unsigned channel, const unsigned char *head, const unsigned char *data, size_t len);

@@ -79,12 +79,12 @@ static tern_status chaos_open(struct wrapped *wrap, const struct tern_boot *boot
     link->chaos = &wrap->chaos;
     link->boot = boot;
     link->up = up;
-    link->news = *up;
-    link->news.message = tern_chaos_message;
-    link->news.notify = tern_chaos_notify;
-    link->news.tagged = tern_chaos_tagged;
-    link->news.helped = tern_chaos_message;
-    link->news.watch = tern_chaos_watch;
+    link->upcalls = *up;
+    link->upcalls.message = tern_chaos_message;
+    link->upcalls.notify = tern_chaos_notify;
+    link->upcalls.tagged = tern_chaos_tagged;
+    link->upcalls.helped = tern_chaos_message;
+    link->upcalls.watch = tern_chaos_watch;
     tern_chaos_stream(link, &link->open, CHAOS_OPEN, 0);
     tern_chaos_stream(link, &link->serve, CHAOS_SERVE, 0);
     if ((st = tern_chaos_open_behind(link)) != TERN_OK) {

@@ -18,7 +18,7 @@ static _Thread_local struct chaos_link *polling __attribute__((tls_model("initia
 static pthread_mutex_t                  lock = PTHREAD_MUTEX_INITIALIZER; /* guards the watches of all links */
 
 /* Remove a message from the store. */
-static void take(struct chaos_inbox *inbox, struct chaos_message *message)
+static void dequeue(struct chaos_inbox *inbox, struct chaos_message *message)
 {
     tern_base_list_remove(&message->node);
     inbox->bytes -= message->len;
@@ -42,12 +42,12 @@ static bool deliver(struct chaos_link *link, unsigned channel, struct chaos_mess
     bool pair = tern_channel_is_pair(channel);
 
     if (pair)
-        take(&link->inbox[channel], message); /* its handler may poll */
+        dequeue(&link->inbox[channel], message); /* its handler may poll */
     if (tern_link_deliver(link->up, message->from, channel, message->head, message->data, message->len) ==
         TERN_LINK_REFUSED)
         return false;
     if (!pair)
-        take(&link->inbox[channel], message);
+        dequeue(&link->inbox[channel], message);
     free(message);
     return true;
 }
@@ -121,7 +121,7 @@ static bool keep(struct chaos_inbox *inbox, int from, uint64_t due, const unsign
     }
     tern_base_list_append(&inbox->messages, &message->node);
     inbox->bytes += len;
-    atomic_fetch_add_explicit(&inbox->count, 1, memory_order_relaxed); /* relaxed: see take() */
+    atomic_fetch_add_explicit(&inbox->count, 1, memory_order_relaxed); /* relaxed: see dequeue() */
     return true;
 }
 
@@ -134,14 +134,14 @@ static bool hold_back(struct chaos_inbox *inbox, int from, const unsigned char *
     return due > inbox->stream.now && keep(inbox, from, due, head, data, len);
 }
 
-/* Notifications of parts behind chaos carry no inline payload, so place is false. */
-enum tern_link_delivered tern_chaos_notify(int from, const unsigned char *head, bool place)
+/* Notifications of parts behind chaos carry no inline payload, so copy is false. */
+enum tern_link_delivered tern_chaos_notify(int from, const unsigned char *head, bool copy)
 {
     struct chaos_link *link = polling;
 
     if (hold_back(&link->inbox[TERN_CHANNEL_NOTIFY], from, head, NULL, 0))
         return TERN_LINK_TAKEN;
-    return deliver_from(link, TERN_CHANNEL_NOTIFY, from) ? link->up->notify(from, head, place) : TERN_LINK_REFUSED;
+    return deliver_from(link, TERN_CHANNEL_NOTIFY, from) ? link->up->notify(from, head, copy) : TERN_LINK_REFUSED;
 }
 
 enum tern_link_delivered tern_chaos_tagged(int from, const unsigned char *head, const unsigned char *data, size_t len)
@@ -259,7 +259,7 @@ tern_status tern_chaos_open_behind(struct chaos_link *link)
         tern_base_list_init(&link->inbox[c].messages);
     }
     polling = link;
-    st = link->ops->open(link->boot, &link->news, &link->behind);
+    st = link->ops->open(link->boot, &link->upcalls, &link->behind);
     polling = outer;
     return st;
 }

@@ -133,6 +133,7 @@ static int send_remote(struct net_link *net, struct net_peer *peer, const struct
                                  .len = len - NET_WIRE_HEAD };
     unsigned char     bytes[NET_WIRE_HEAD + sizeof(remote)];
 
+    _Static_assert(sizeof(bytes) <= NET_INJECT, "the message can be injected");
     memcpy(bytes, run, NET_WIRE_HEAD);
     memcpy(bytes + NET_WIRE_HEAD, &remote, sizeof(remote));
     return net->verbs->inject(net, peer, bytes, sizeof(bytes));

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 
 #include "base/log.h"
@@ -187,7 +188,8 @@ void tern_net_unexpose(struct tern_link *link, uint64_t region)
 
 /* ---- the progress thread ---- */
 
-void tern_net_pin(pthread_t thread)
+/* Bind the thread to the core that the option TERN_PROGRESS_CORE names, if any. */
+static void pin(pthread_t thread)
 {
     cpu_set_t set;
     int       core = (int)tern_opt.progress_core;
@@ -199,6 +201,39 @@ void tern_net_pin(pthread_t thread)
         CPU_SET((size_t)core, &set);
     if (core >= CPU_SETSIZE || pthread_setaffinity_np(thread, sizeof(set), &set) != 0)
         tern_base_log(TERN_LOG_WARN, "the progress thread cannot be bound to core %d (TERN_PROGRESS_CORE)", core);
+}
+
+static void thread_wake(struct tern_helper *helper)
+{
+    eventfd_write(((struct net_progress_thread *)helper)->wake, 1); /* read by tern_net_thread_is_woken() */
+}
+
+bool tern_net_thread_is_woken(const struct net_progress_thread *thread)
+{
+    eventfd_t calls;
+
+    return eventfd_read(thread->wake, &calls) == 0;
+}
+
+tern_status tern_net_thread_start(struct net_progress_thread *thread,
+                                  int64_t (*poll)(struct tern_helper_poller *poller, bool again),
+                                  void (*sleep)(struct tern_helper *helper, int64_t ns))
+{
+    tern_status st;
+
+    thread->poller.poll = poll;
+    thread->helper = (struct tern_helper){
+        .name = "tern-progress",
+        .sleep = sleep,
+        .wake = thread_wake,
+        .bell = &thread->bell,
+        .naps = &thread->naps,
+        .timer_slack = 1000, /* naps are short */
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+    };
+    if ((st = tern_boot_helper_add(&thread->helper, &thread->poller)) == TERN_OK)
+        pin(thread->helper.thread);
+    return st;
 }
 
 /* ---- tables ---- */

@@ -28,6 +28,7 @@
 #include "base/options.h"
 #include "base/spsc_ring.h"
 #include "boot/bell.h"
+#include "boot/helper.h"
 #include "link/link.h"
 #include "link/net/wire.h"
 
@@ -64,6 +65,8 @@ struct net_mr {
 
 enum { NET_REMOTE_READ = 1, NET_REMOTE_WRITE = 2 }; /* access that peers have to registered memory; 0: none */
 
+#define NET_INJECT 256u /* bytes that every network can inject */
+
 /* The verbs of a network. The caller holds the lock, except for poll and while the link is opened or closed. The target
  * of a posted operation is ctx->peer, whose address is known. If mr of a read or write is NULL, the local memory is not
  * registered; the network registers it for the time of the operation if it must. */
@@ -71,7 +74,7 @@ struct net_verbs {
     /* Make the address of the peer known. Returns TERN_AGAIN if the peer has not published it yet. */
     tern_status (*resolve)(struct net_link *net, struct net_peer *peer);
     int (*send)(struct net_link *net, struct net_ctx *ctx, const void *bytes, size_t len, const struct net_mr *mr);
-    /* Send a copy of at most TERN_OFI_BOUNCE bytes, or of at most net->inject bytes; the caller may overwrite the bytes
+    /* Send a copy of at most NET_INJECT bytes, or of at most net->inject bytes; the caller may overwrite the bytes
      * immediately. There is no completion context: if the network notices that the message is lost, it calls
      * tern_net_break_off(). */
     int (*inject)(struct net_link *net, struct net_peer *peer, const void *bytes, size_t len);
@@ -243,6 +246,17 @@ struct net_exposed {
     uint64_t                 registered; /* bytes; at least base.mem.size */
 };
 
+/* ---- the progress thread ---- */
+
+/* An instance of boot/helper.h that sleeps on file descriptors. */
+struct net_progress_thread {
+    struct tern_helper        helper; /* must be first */
+    struct tern_helper_poller poller;
+    int                       wake;       /* eventfd: helper.wake was called. The sleep waits for it, too */
+    struct tern_activity      activity;   /* polls by the program */
+    _Atomic uint32_t          bell, naps; /* an eventcount that ends a nap */
+};
+
 /* ---- the link ---- */
 
 struct net_link {
@@ -273,6 +287,13 @@ static inline struct net_link *tern_net(struct tern_link *link)
 static inline void tern_net_ring(const struct net_link *net)
 {
     tern_boot_wake(&net->boot->segment->slot[net->rank]);
+}
+
+/* Return whether threads of the program sleep. */
+static inline bool tern_net_has_sleepers(const struct net_link *net)
+{
+    /* relaxed: a hint */
+    return atomic_load_explicit(&net->boot->segment->slot[net->rank].sleepers, memory_order_relaxed) != 0;
 }
 
 static inline struct net_header tern_net_header(const struct net_link *net, const struct net_peer *to, unsigned kind,
@@ -321,8 +342,13 @@ void        tern_net_memory_free(struct net_link *net, struct net_mr *mr);
 void tern_net_unexpose(struct tern_link *link, uint64_t region);
 void tern_net_exposed_drop(struct net_link *net, struct net_exposed *entry);
 
-/* net.c. Bind the progress thread to the core that the option TERN_PROGRESS_CORE names, if any. */
-void tern_net_pin(pthread_t thread);
+/* net.c. start fills in the thread, except wake, which the caller has opened, and starts it. poll and sleep are those
+ * of boot/helper.h. is_woken: return whether helper.wake was called, and forget the call: otherwise the thread would
+ * never sleep again. The work for the thread was published before the call. */
+tern_status tern_net_thread_start(struct net_progress_thread *thread,
+                                  int64_t (*poll)(struct tern_helper_poller *poller, bool again),
+                                  void (*sleep)(struct tern_helper *helper, int64_t ns));
+bool        tern_net_thread_is_woken(const struct net_progress_thread *thread);
 
 /* net.c: the tables of messages and RPCs. */
 extern const struct tern_msg_ops tern_net_msg_ops;

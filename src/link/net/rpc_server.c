@@ -123,6 +123,7 @@ static int send_small(struct net_link *net, const struct call *call, const unsig
     unsigned char bytes[NET_WIRE_RPC_RESPONSE + TERN_LINK_SMALL];
     size_t        head = write_head(net, call, bytes);
 
+    _Static_assert(sizeof(bytes) <= NET_INJECT, "the response can be injected");
     memcpy(bytes + head, response, len);
     return net->verbs->inject(net, call->ctx.peer, bytes, head + len);
 }

@@ -126,7 +126,7 @@ static bool append(struct word *word, unsigned limit, uint64_t value, unsigned b
     return true;
 }
 
-static uint64_t take(struct word *word, unsigned bits)
+static uint64_t take_bits(struct word *word, unsigned bits)
 {
     uint64_t value = word->value & ((1ull << bits) - 1);
 
@@ -153,13 +153,13 @@ bool tern_net_wire_unpack(uint32_t ranks, uint64_t data, struct net_put_notify *
     struct word word = { .value = data };
     unsigned    tag, bytes;
 
-    out->from = (uint32_t)take(&word, tern_base_log2_up(ranks));
-    tag = (unsigned)take(&word, 4);
-    bytes = (unsigned)take(&word, 3);
+    out->from = (uint32_t)take_bits(&word, tern_base_log2_up(ranks));
+    tag = (unsigned)take_bits(&word, 4);
+    bytes = (unsigned)take_bits(&word, 3);
     if (tag > TAG_DIGITS)
         return false;
-    out->tag = (uint32_t)take(&word, tag * DIGIT);
-    out->bytes = take(&word, bytes * DIGIT);
+    out->tag = (uint32_t)take_bits(&word, tag * DIGIT);
+    out->bytes = take_bits(&word, bytes * DIGIT);
     out->region = word.value;
     return out->from < ranks && out->region != 0;
 }

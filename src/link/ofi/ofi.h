@@ -16,7 +16,6 @@
 #include <rdma/fi_rma.h>
 
 #include "boot/fabric.h"
-#include "boot/helper.h"
 #include "link/net/net.h"
 #include "link/ofi/rx_extent.h"
 
@@ -74,16 +73,12 @@ struct ofi_rx {
 
 /* The progress thread. */
 struct ofi_progress_thread {
-    struct tern_helper        helper; /* must be first */
-    struct tern_helper_poller poller;
-    int                       wake;  /* eventfd */
-    int                       edges; /* edge-triggered epoll on the CQ's descriptor: readable since the last call? */
-    bool                      arrived, more; /* data have arrived, or the CQ had more entries, before the next poll */
-    _Atomic bool              watching;      /* the thread sleeps on the descriptor */
-    struct tern_activity      activity;      /* polls of the CQ by the program */
-    uint32_t                  polls;         /* number of these polls. Guarded by the lock of the link, like relied */
-    bool                      relied;        /* a thread of the program sleeps until this one rings */
-    _Atomic uint32_t          bell, naps;    /* an eventcount that ends a nap */
+    struct net_progress_thread base;  /* must be first */
+    int                        edges; /* edge-triggered epoll on the CQ's descriptor: readable since the last call? */
+    bool                       arrived, more; /* data have arrived, or the CQ had more entries, before the next poll */
+    _Atomic bool               watching;      /* the thread sleeps on the descriptor */
+    uint32_t polls;  /* number of polls of the CQ by the program. Guarded by the lock of the link, like relied */
+    bool     relied; /* a thread of the program sleeps until this one rings */
 };
 
 struct ofi_link {

@@ -78,7 +78,7 @@ tern_status tern_ofi_wr_pool_open(struct ofi_link *ofi)
     tern_base_list_init(&ofi->free_wrs);
     ofi->window = (unsigned)tern_opt.net_window;
     ofi->share = ofi->window < SHARE ? ofi->window : SHARE;
-    ofi->bounce = tern_base_round_up(tern_opt.ofi_bounce, TERN_CACHE_LINE);
+    ofi->bounce = tern_base_round_up(tern_opt.ofi_bounce, TERN_CACHE_LINE); /* at least NET_INJECT */
     return wrs_add(ofi, ofi->window);
 }
 

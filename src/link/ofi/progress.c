@@ -238,15 +238,10 @@ void tern_ofi_poll(struct net_link *net)
         return; /* the thread that holds the lock polls */
     tern_ofi_drain(net);
     pthread_mutex_unlock(&net->lock);
-    tern_boot_activity_mark(&tern_ofi(net)->progress_thread.activity);
+    tern_boot_activity_mark(&tern_ofi(net)->progress_thread.base.activity);
 }
 
 /* ---- the progress thread ---- */
-
-static bool has_sleepers(const struct ofi_link *ofi)
-{
-    return atomic_load_explicit(&ofi->net.boot->segment->slot[ofi->net.rank].sleepers, memory_order_relaxed) != 0;
-}
 
 static struct ofi_link *ofi_of(struct ofi_progress_thread *thread)
 {
@@ -258,9 +253,9 @@ static struct ofi_link *ofi_of(struct ofi_progress_thread *thread)
 static bool is_program_active(struct ofi_link *ofi)
 {
     int64_t recently = RECENTLY * tern_boot_turns(ofi->net.boot);
-    bool    recent = tern_boot_activity_recent(&ofi->progress_thread.activity, recently);
+    bool    recent = tern_boot_activity_recent(&ofi->progress_thread.base.activity, recently);
 
-    return recent && !has_sleepers(ofi);
+    return recent && !tern_net_has_sleepers(&ofi->net);
 }
 
 /* Poll the queue, unless another thread holds the lock (*left_to_other). Returns the number of nanoseconds for which
@@ -293,13 +288,13 @@ static bool has_arrived(const struct ofi_progress_thread *thread, int ms)
 
 static int64_t progress_poll(struct tern_helper_poller *poller, bool again)
 {
-    struct ofi_progress_thread *thread = TERN_LIST_ITEM(poller, struct ofi_progress_thread, poller);
+    struct ofi_progress_thread *thread = TERN_LIST_ITEM(poller, struct ofi_progress_thread, base.poller);
     struct ofi_link            *ofi = ofi_of(thread);
     bool                        watched = ofi->endpoint.wait_fd >= 0, more = thread->more, arrived, left;
     int64_t                     ns;
 
     if (again) /* before a nap, which a thread of the program that is about to sleep ends */
-        return has_sleepers(ofi) && watched ? 0 : TERN_HELPER_NAP;
+        return tern_net_has_sleepers(&ofi->net) && watched ? 0 : TERN_HELPER_NAP;
     arrived = watched && (has_arrived(thread, 0) || thread->arrived);
     thread->arrived = arrived; /* until this thread has polled: the program may sleep without another poll */
     if (is_program_active(ofi))
@@ -313,25 +308,16 @@ static int64_t progress_poll(struct tern_helper_poller *poller, bool again)
     return watched || ns == 0 ? ns : TERN_HELPER_NAP;
 }
 
-/* Return whether progress_wake() has ended the sleep, and forget the call: otherwise the thread would never sleep
- * again. The work for the thread was published before the call. */
-static bool is_woken(const struct ofi_progress_thread *thread)
-{
-    eventfd_t calls;
-
-    return eventfd_read(thread->wake, &calls) == 0;
-}
-
 /* Sleep until the descriptor is readable. If it is readable already, new data are detected by the edge-triggered epoll,
  * and data that may have been left unread by polling periodically. */
 static void progress_sleep(struct tern_helper *helper, int64_t ns)
 {
     struct ofi_progress_thread *thread = (struct ofi_progress_thread *)helper;
-    struct pollfd               fds[] = { { .fd = thread->wake, .events = POLLIN },
+    struct pollfd               fds[] = { { .fd = thread->base.wake, .events = POLLIN },
                                           { .fd = ofi_of(thread)->endpoint.wait_fd, .events = POLLIN } };
 
     if (poll(fds, 2, 0) > 0) {
-        if (is_woken(thread))
+        if (tern_net_thread_is_woken(&thread->base))
             return;
         thread->arrived = has_arrived(thread, RETRY_MS);
         return;
@@ -340,17 +326,12 @@ static void progress_sleep(struct tern_helper *helper, int64_t ns)
     atomic_store_explicit(&thread->watching, ns == TERN_HELPER_EVENT, memory_order_relaxed);
     poll(fds, 2, ns == TERN_HELPER_EVENT ? -1 : RETRY_MS);
     atomic_store_explicit(&thread->watching, false, memory_order_relaxed);
-    (void)is_woken(thread); /* the caller polls in any case */
-}
-
-static void progress_wake(struct tern_helper *helper)
-{
-    eventfd_write(((struct ofi_progress_thread *)helper)->wake, 1); /* read by is_woken() */
+    (void)tern_net_thread_is_woken(&thread->base); /* the caller polls in any case */
 }
 
 static void descriptors_close(struct ofi_progress_thread *thread)
 {
-    close(thread->wake);
+    close(thread->base.wake);
     close(thread->edges);
 }
 
@@ -359,9 +340,9 @@ static tern_status descriptors_open(struct ofi_link *ofi)
     struct ofi_progress_thread *thread = &ofi->progress_thread;
     struct epoll_event          edge = { .events = EPOLLIN | EPOLLET };
 
-    thread->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    thread->base.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     thread->edges = epoll_create1(EPOLL_CLOEXEC);
-    if (thread->wake >= 0 && thread->edges >= 0 &&
+    if (thread->base.wake >= 0 && thread->edges >= 0 &&
         (ofi->endpoint.wait_fd < 0 || epoll_ctl(thread->edges, EPOLL_CTL_ADD, ofi->endpoint.wait_fd, &edge) == 0))
         return TERN_OK;
     tern_base_fail(TERN_ERR_SYSTEM, "link ofi: cannot make the progress thread's descriptors: %s", strerror(errno));
@@ -378,28 +359,16 @@ tern_status tern_ofi_progress_thread_start(struct ofi_link *ofi)
         return TERN_OK;
     if ((st = descriptors_open(ofi)) < 0)
         return st;
-    thread->poller.poll = progress_poll;
-    thread->helper = (struct tern_helper){
-        .name = "tern-progress",
-        .sleep = progress_sleep,
-        .wake = progress_wake,
-        .bell = &thread->bell,
-        .naps = &thread->naps,
-        .timer_slack = 1000, /* naps are short */
-        .lock = PTHREAD_MUTEX_INITIALIZER,
-    };
-    if ((st = tern_boot_helper_add(&thread->helper, &thread->poller)) < 0)
+    if ((st = tern_net_thread_start(&thread->base, progress_poll, progress_sleep)) < 0)
         descriptors_close(thread);
-    else
-        tern_net_pin(thread->helper.thread);
     return st;
 }
 
 void tern_ofi_progress_thread_stop(struct ofi_link *ofi)
 {
-    if (!ofi->progress_thread.helper.running)
+    if (!ofi->progress_thread.base.helper.running)
         return;
-    tern_boot_helper_stop(&ofi->progress_thread.helper);
+    tern_boot_helper_stop(&ofi->progress_thread.base.helper);
     descriptors_close(&ofi->progress_thread);
 }
 
@@ -410,11 +379,11 @@ int64_t tern_ofi_may_sleep(struct tern_link *link, bool memory)
     int64_t                     due;
     bool                        polled; /* by other threads of the program */
 
-    if (!thread->helper.running)
+    if (!thread->base.helper.running)
         return UNHELPED_SLEEP;
     if (ofi->endpoint.wait_fd < 0)
         return TERN_HELPER_LONGEST_NAP; /* a shorter nap would be followed by another one */
-    tern_boot_bell_ring(&thread->bell, &thread->naps);
+    tern_boot_bell_ring(&thread->base.bell, &thread->base.naps);
     pthread_mutex_lock(&ofi->net.lock);
     due = tern_net_due(&ofi->net);
     if (due > RETRY_NS && !tern_base_list_empty(&ofi->net.retry))

@@ -63,7 +63,7 @@ static uint64_t shm_group_space(uint32_t size)
 }
 
 /* Map the memory that a member has allocated, according to a message of that member. */
-static tern_status map_hall(struct shm_group *group)
+static tern_status map_block(struct shm_group *group)
 {
     struct stat about;
     void       *at;
@@ -99,7 +99,7 @@ static tern_status shm_group_open(struct tern_link *link, const struct tern_link
     group->base.longest = TERN_LINK_CONTRIBUTION;
     group->shm = shm;
     if (as->space != 0)
-        st = map_hall(group);
+        st = map_block(group);
     else if (as->id >= SHM_GROUPS)
         st = tern_base_fail(TERN_ERR_LINK, "link shm: no member has allocated the memory of a team of %u ranks",
                             as->size);

@@ -38,7 +38,7 @@ static void tune(int fd)
     int one = 1;
 
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-    tern_tcp_silence_watch(fd);
+    tern_tcp_keepalive_set(fd);
 }
 
 static struct tcp_conn *conn_make(struct tcp_link *tcp, int fd, enum tcp_state state, uint32_t events)

@@ -55,7 +55,7 @@ static void raise_limit(const struct tcp_link *tcp)
 static void init(struct tcp_link *tcp)
 {
     strcpy(tcp->net.name, "tcp");
-    tcp->port = tcp->epoll = tcp->progress_thread.wake = -1;
+    tcp->port = tcp->epoll = tcp->progress_thread.base.wake = -1;
     tern_base_list_init(&tcp->conns);
     tern_base_list_init(&tcp->handshakes);
     tern_base_list_init(&tcp->closed);

@@ -108,7 +108,7 @@ unsigned tern_tcp_drain(struct net_link *net)
     if (TERN_UNLIKELY(tcp->deaf))
         tern_tcp_accept(tcp);
     if (++tcp->polls % ASK == 0) {
-        tern_tcp_silence_check(tcp);
+        tern_tcp_keepalive_check(tcp);
         few = false;
     }
     few = few && tern_base_list_empty(&tcp->handshakes);
@@ -134,7 +134,7 @@ void tern_tcp_poll(struct net_link *net)
         return; /* the thread that holds the lock polls */
     tern_tcp_drain(net);
     pthread_mutex_unlock(&net->lock);
-    tern_boot_activity_mark(&tern_tcp(net)->progress_thread.activity);
+    tern_boot_activity_mark(&tern_tcp(net)->progress_thread.base.activity);
 }
 
 tern_status tern_tcp_epoll_open(struct tcp_link *tcp)
@@ -142,9 +142,9 @@ tern_status tern_tcp_epoll_open(struct tcp_link *tcp)
     struct tcp_progress_thread *thread = &tcp->progress_thread;
 
     tcp->epoll = epoll_create1(EPOLL_CLOEXEC);
-    thread->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (tcp->epoll >= 0 && thread->wake >= 0 && tern_tcp_watch(tcp, tcp->port, &tcp->port, EPOLLIN, false) &&
-        tern_tcp_watch(tcp, thread->wake, thread, EPOLLIN, false))
+    thread->base.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (tcp->epoll >= 0 && thread->base.wake >= 0 && tern_tcp_watch(tcp, tcp->port, &tcp->port, EPOLLIN, false) &&
+        tern_tcp_watch(tcp, thread->base.wake, thread, EPOLLIN, false))
         return TERN_OK;
     return tern_base_fail(TERN_ERR_SYSTEM, "link tcp: cannot make the descriptors for polling: %s", strerror(errno));
 }
@@ -156,17 +156,12 @@ static struct tcp_link *tcp_of(struct tcp_progress_thread *thread)
     return TERN_LIST_ITEM(thread, struct tcp_link, progress_thread);
 }
 
-static bool has_sleepers(const struct tcp_link *tcp)
-{
-    return atomic_load_explicit(&tcp->net.boot->segment->slot[tcp->net.rank].sleepers, memory_order_relaxed) != 0;
-}
-
 /* Returns true if the program reads the sockets itself, and is expected to continue. */
 static bool is_program_active(struct tcp_link *tcp)
 {
-    bool recent = tern_boot_activity_recent(&tcp->progress_thread.activity, RECENTLY);
+    bool recent = tern_boot_activity_recent(&tcp->progress_thread.base.activity, RECENTLY);
 
-    return recent && !has_sleepers(tcp);
+    return recent && !tern_net_has_sleepers(&tcp->net);
 }
 
 /* Returns true if the thread is to poll again: it has found something a short time ago, and the core of the program's
@@ -176,18 +171,18 @@ static bool lingers(struct tcp_link *tcp)
     struct tcp_progress_thread *thread = &tcp->progress_thread;
     const struct tern_segment  *segment = tcp->net.boot->segment;
 
-    return has_sleepers(tcp) && (int)segment->cores >= tcp->net.boot->locals &&
+    return tern_net_has_sleepers(&tcp->net) && (int)segment->cores >= tcp->net.boot->locals &&
            tern_base_now() - thread->worked < LINGER;
 }
 
 static int64_t progress_poll(struct tern_helper_poller *poller, bool again)
 {
-    struct tcp_progress_thread *thread = TERN_LIST_ITEM(poller, struct tcp_progress_thread, poller);
+    struct tcp_progress_thread *thread = TERN_LIST_ITEM(poller, struct tcp_progress_thread, base.poller);
     struct tcp_link            *tcp = tcp_of(thread);
     int64_t                     ns = TERN_HELPER_EVENT;
 
     if (again) /* before a nap, which a thread of the program that is about to sleep ends */
-        return has_sleepers(tcp) ? 0 : TERN_HELPER_NAP;
+        return tern_net_has_sleepers(&tcp->net) ? 0 : TERN_HELPER_NAP;
     if (is_program_active(tcp))
         return TERN_HELPER_NAP;
     if (pthread_mutex_trylock(&tcp->net.lock) != 0)
@@ -207,51 +202,30 @@ static void progress_sleep(struct tern_helper *helper, int64_t ns)
 {
     struct tcp_progress_thread *thread = (struct tcp_progress_thread *)helper;
     struct epoll_event          event;
-    eventfd_t                   calls;
 
     epoll_wait(tcp_of(thread)->epoll, &event, 1, ns == TERN_HELPER_EVENT ? -1 : RETRY_MS);
-    (void)eventfd_read(thread->wake, &calls); /* the caller polls in any case */
-}
-
-static void progress_wake(struct tern_helper *helper)
-{
-    eventfd_write(((struct tcp_progress_thread *)helper)->wake, 1); /* read by progress_sleep() */
+    (void)tern_net_thread_is_woken(&thread->base); /* the caller polls in any case */
 }
 
 void tern_tcp_progress_thread_wake(struct tcp_link *tcp)
 {
-    if (tcp->progress_thread.helper.running)
-        progress_wake(&tcp->progress_thread.helper);
+    if (tcp->progress_thread.base.helper.running)
+        tcp->progress_thread.base.helper.wake(&tcp->progress_thread.base.helper);
 }
 
 tern_status tern_tcp_progress_thread_start(struct tcp_link *tcp)
 {
-    struct tcp_progress_thread *thread = &tcp->progress_thread;
-    tern_status                 st;
-
     if (tern_opt.progress_thread == TERN_PROGRESS_THREAD_OFF)
         return TERN_OK;
-    thread->poller.poll = progress_poll;
-    thread->helper = (struct tern_helper){
-        .name = "tern-progress",
-        .sleep = progress_sleep,
-        .wake = progress_wake,
-        .bell = &thread->bell,
-        .naps = &thread->naps,
-        .timer_slack = 1000, /* naps are short */
-        .lock = PTHREAD_MUTEX_INITIALIZER,
-    };
-    if ((st = tern_boot_helper_add(&thread->helper, &thread->poller)) == TERN_OK)
-        tern_net_pin(thread->helper.thread);
-    return st;
+    return tern_net_thread_start(&tcp->progress_thread.base, progress_poll, progress_sleep);
 }
 
 void tern_tcp_progress_thread_stop(struct tcp_link *tcp)
 {
-    if (tcp->progress_thread.helper.running)
-        tern_boot_helper_stop(&tcp->progress_thread.helper);
-    if (tcp->progress_thread.wake >= 0)
-        close(tcp->progress_thread.wake);
+    if (tcp->progress_thread.base.helper.running)
+        tern_boot_helper_stop(&tcp->progress_thread.base.helper);
+    if (tcp->progress_thread.base.wake >= 0)
+        close(tcp->progress_thread.base.wake);
     if (tcp->epoll >= 0)
         close(tcp->epoll);
     tcp->epoll = -1;
@@ -262,16 +236,16 @@ int64_t tern_tcp_may_sleep(struct tern_link *link, bool memory)
 {
     struct tcp_link            *tcp = tern_tcp(link);
     struct tcp_progress_thread *thread = &tcp->progress_thread;
-    int64_t                     due, silence;
+    int64_t                     due, check;
 
     (void)memory;
-    if (!thread->helper.running)
+    if (!thread->base.helper.running)
         return UNHELPED_SLEEP;
-    tern_boot_bell_ring(&thread->bell, &thread->naps);
+    tern_boot_bell_ring(&thread->base.bell, &thread->base.naps);
     pthread_mutex_lock(&tcp->net.lock);
-    silence = tern_tcp_silence_check(tcp);
+    check = tern_tcp_keepalive_check(tcp);
     due = tern_net_due(&tcp->net);
-    due = silence < due ? silence : due;
+    due = check < due ? check : due;
     if (due > RETRY_NS && (!tern_base_list_empty(&tcp->net.retry) || tcp->deaf))
         due = RETRY_NS; /* no event may tell when the next attempt to connect is due */
     pthread_mutex_unlock(&tcp->net.lock);

@@ -71,15 +71,15 @@ static bool refuse_put(struct tcp_conn *conn, uint64_t put)
 /* Prepare for the data of a WRITE. */
 static void begin_write(struct tcp_link *tcp, struct tcp_conn *conn)
 {
-    struct tcp_body        *body = &conn->body;
-    const struct tcp_place *place = &body->frame.place;
-    const struct tcp_mem   *mem = tern_tcp_mem_find(tcp, place->key, NET_REMOTE_WRITE);
-    uint64_t                put = body->frame.head.number & ~TCP_WIRE_CONTINUES;
+    struct tcp_body         *body = &conn->body;
+    const struct tcp_remote *remote = &body->frame.remote;
+    const struct tcp_mem    *mem = tern_tcp_mem_find(tcp, remote->key, NET_REMOTE_WRITE);
+    uint64_t                 put = body->frame.head.number & ~TCP_WIRE_CONTINUES;
 
     if (is_put_refused(conn, put) && !(body->frame.head.number & TCP_WIRE_CONTINUES))
         conn->refused[put / 8] &= (unsigned char)~(1u << put % 8);
-    body->refused = !mem || !tern_base_covers(mem->size, place->offset, body->frame.data) || is_put_refused(conn, put);
-    body->to = body->refused ? NULL : mem->base + place->offset;
+    body->refused = !mem || !tern_base_covers(mem->size, remote->offset, body->frame.data) || is_put_refused(conn, put);
+    body->to = body->refused ? NULL : mem->base + remote->offset;
     tern_base_order_after_peers();
 }
 
@@ -98,13 +98,13 @@ static bool begin_data(struct tcp_link *tcp, struct tcp_conn *conn)
 }
 
 /* Serve the RPC behind the data of a WRITE. Returns false if it is refused. */
-static bool serve_after(struct tcp_link *tcp, const struct tcp_after *after)
+static bool serve_rpc(struct tcp_link *tcp, const struct tcp_rpc *rpc)
 {
-    const struct tern_link_exposed *entry = tern_link_exposed_find(&tcp->net.exposed, after->region);
+    const struct tern_link_exposed *entry = tern_link_exposed_find(&tcp->net.exposed, rpc->region);
     unsigned char                   response[TERN_LINK_SMALL];
     size_t                          len = 0;
 
-    return entry && tcp->net.up->serve(&entry->mem, after->request, after->len, response, 0, &len) == TERN_OK;
+    return entry && tcp->net.up->serve(&entry->mem, rpc->request, rpc->len, response, 0, &len) == TERN_OK;
 }
 
 static void end_write(struct tcp_link *tcp, struct tcp_conn *conn)
@@ -113,7 +113,7 @@ static void end_write(struct tcp_link *tcp, struct tcp_conn *conn)
     struct tcp_head  refused = { .kind = TCP_REFUSED_WRITE, .number = body->frame.head.number & ~TCP_WIRE_CONTINUES };
 
     if (body->frame.head.kind == TCP_WRITE_RPC && !body->refused)
-        body->refused = !serve_after(tcp, &body->frame.after);
+        body->refused = !serve_rpc(tcp, &body->frame.rpc);
     tern_base_order_before_peers();
     conn->writes_done++;
     if (body->refused) {
@@ -128,12 +128,12 @@ static void end_write(struct tcp_link *tcp, struct tcp_conn *conn)
         if (body->frame.head.kind == TCP_WRITE_NOTIFY)
             tern_net_rx_notify_refused(&tcp->net, conn->peer);
     } else if (body->frame.head.kind == TCP_WRITE_NOTIFY) {
-        const struct tcp_notice *notice = &body->frame.notice;
+        const struct tcp_notify *notify = &body->frame.notify;
 
         if (!tern_net_rx_notified(&tcp->net, &(struct net_put_notify){ .from = (uint32_t)conn->peer->rank,
-                                                                       .tag = notice->tag,
-                                                                       .region = notice->region,
-                                                                       .bytes = notice->bytes })) {
+                                                                       .tag = notify->tag,
+                                                                       .region = notify->region,
+                                                                       .bytes = notify->bytes })) {
             damaged(tcp, conn, "it sent more notifications than its queue holds");
             return;
         }
@@ -147,21 +147,21 @@ static void end_write(struct tcp_link *tcp, struct tcp_conn *conn)
  * Returns false if the connection is closed. */
 static bool answer_read(struct tcp_link *tcp, struct tcp_conn *conn, const struct tcp_decoded *frame)
 {
-    const struct tcp_mem *mem = tern_tcp_mem_find(tcp, frame->place.key, NET_REMOTE_READ);
-    bool                  sound = mem && tern_base_covers(mem->size, frame->place.offset, frame->head.len);
+    const struct tcp_mem *mem = tern_tcp_mem_find(tcp, frame->remote.key, NET_REMOTE_READ);
+    bool                  sound = mem && tern_base_covers(mem->size, frame->remote.offset, frame->head.len);
     struct tcp_head       head = { .kind = sound ? TCP_DATA : TCP_REFUSED_READ, .len = sound ? frame->head.len : 0 };
     struct tcp_segment    reply = { .len = head.len, .reply = true };
     bool                  small = sound && head.len <= TCP_COPIED;
 
     tern_base_order_after_peers();
-    if (small && tern_tcp_queue(conn, &head, sizeof(head), mem->base + frame->place.offset, head.len, false) == 0)
+    if (small && tern_tcp_queue(conn, &head, sizeof(head), mem->base + frame->remote.offset, head.len, false) == 0)
         return true;
     if (conn->replies == TCP_READS || !tern_tcp_has_space(conn, sizeof(head), 4))
         return damaged(tcp, conn, "it reads more at a time than it may");
     tern_tcp_queue(conn, &head, sizeof(head), NULL, 0, true); /* there is space */
     if (!sound)
         return true;
-    reply.bytes = mem->base + frame->place.offset;
+    reply.bytes = mem->base + frame->remote.offset;
     if (small && !(reply.heap = malloc(head.len)))
         return give_up(tcp, conn, ENOMEM, "out of memory while answering a get");
     if (small)

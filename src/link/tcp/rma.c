@@ -106,18 +106,18 @@ static void wr_end(struct tcp_link *tcp, struct tcp_wr *wr)
 /* ---- frames ---- */
 
 /* Queue a WRITE of the given kind. If the data are not copied, wr->unsent is set, and tern_tcp_wr_sent() is called when
- * they are sent. more is the notice or the RPC that the kind needs. last: this is the last WRITE of the work
+ * they are sent. more is the notification or the RPC that the kind needs. last: this is the last WRITE of the work
  * request. */
 static int queue_write(struct tcp_wr *wr, const struct net_remote *to, const void *data, enum tcp_kind kind,
                        const void *more, bool last)
 {
-    struct tcp_conn *conn = tern_tcp_conn(wr->ctx.peer);
-    uint64_t         later = wr->op && wr->op->net.started > 0 ? TCP_WIRE_CONTINUES : 0;
-    struct tcp_head  head = { .kind = kind, .len = (uint32_t)to->len, .number = wr->index | later };
-    struct tcp_place place = { .key = to->key, .offset = to->addr };
-    unsigned char    bytes[TCP_WIRE_LONGEST];
-    size_t           len = tern_tcp_wire_encode(bytes, &head, &place, more);
-    bool             copied = last && to->len <= TCP_COPIED; /* otherwise its end causes the next WRITE */
+    struct tcp_conn  *conn = tern_tcp_conn(wr->ctx.peer);
+    uint64_t          later = wr->op && wr->op->net.started > 0 ? TCP_WIRE_CONTINUES : 0;
+    struct tcp_head   head = { .kind = kind, .len = (uint32_t)to->len, .number = wr->index | later };
+    struct tcp_remote remote = { .key = to->key, .offset = to->addr };
+    unsigned char     bytes[TCP_WIRE_LONGEST];
+    size_t            len = tern_tcp_wire_encode(bytes, &head, &remote, more);
+    bool              copied = last && to->len <= TCP_COPIED; /* otherwise its end causes the next WRITE */
 
     if (!conn)
         return -ENOTCONN;
@@ -135,11 +135,11 @@ static int queue_write(struct tcp_wr *wr, const struct net_remote *to, const voi
 
 static int queue_read(struct tcp_wr *wr, const struct net_remote *from, void *local)
 {
-    struct tcp_conn *conn = tern_tcp_conn(wr->ctx.peer);
-    struct tcp_head  head = { .kind = TCP_READ, .len = (uint32_t)from->len };
-    struct tcp_place place = { .key = from->key, .offset = from->addr };
-    unsigned char    bytes[TCP_WIRE_LONGEST];
-    size_t           len = tern_tcp_wire_encode(bytes, &head, &place, NULL);
+    struct tcp_conn  *conn = tern_tcp_conn(wr->ctx.peer);
+    struct tcp_head   head = { .kind = TCP_READ, .len = (uint32_t)from->len };
+    struct tcp_remote remote = { .key = from->key, .offset = from->addr };
+    unsigned char     bytes[TCP_WIRE_LONGEST];
+    size_t            len = tern_tcp_wire_encode(bytes, &head, &remote, NULL);
 
     if (!conn)
         return -ENOTCONN;
@@ -173,18 +173,18 @@ static int post_put(struct tcp_wr *wr, const struct net_remote *remote, unsigned
 {
     const struct tern_link_op *op = wr->op;
     bool                       last = op->net.started + remote->len == op->xfer.len;
-    struct tcp_notice          notice = { .tag = op->xfer.tag,
+    struct tcp_notify          notify = { .tag = op->xfer.tag,
                                           .region = tern_link_region_of(op->xfer.part->rank, op->xfer.part->scope),
                                           .bytes = op->xfer.len };
 
-    struct tcp_after after = { .region = 0 };
+    struct tcp_rpc rpc = { .region = 0 };
 
-    if (last && op->xfer.after) {
-        after = (struct tcp_after){ .region = op->xfer.after->region, .len = op->xfer.after->len };
-        memcpy(after.request, op->xfer.after->request, sizeof(after.request));
-        return queue_write(wr, remote, local, TCP_WRITE_RPC, &after, last);
+    if (last && op->xfer.put_rpc) {
+        rpc = (struct tcp_rpc){ .region = op->xfer.put_rpc->region, .len = op->xfer.put_rpc->len };
+        memcpy(rpc.request, op->xfer.put_rpc->request, sizeof(rpc.request));
+        return queue_write(wr, remote, local, TCP_WRITE_RPC, &rpc, last);
     }
-    return queue_write(wr, remote, local, last && op->xfer.notify ? TCP_WRITE_NOTIFY : TCP_WRITE, &notice, last);
+    return queue_write(wr, remote, local, last && op->xfer.notify ? TCP_WRITE_NOTIFY : TCP_WRITE, &notify, last);
 }
 
 /* End a work request that has nothing more to post. The peer may still refuse the WRITEs that were sent, so that their
@@ -381,7 +381,7 @@ static bool tcp_can_notify(struct tern_lane *lane, struct tern_xfer *xfer)
 const struct tern_link_path tern_tcp_path = { .name = "tcp",
                                               .self_progress = true,
                                               .rpc = true,
-                                              .after = true,
+                                              .put_rpc = true,
                                               .prefers_packing = true,
                                               .start = tcp_start,
                                               .keeps_order = tcp_keeps_order,

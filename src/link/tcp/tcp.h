@@ -1,7 +1,7 @@
 /* tcp.h: the link between nodes over TCP sockets.
  *
  * Channels, RPCs, lanes and the retry queue come from link/net. This folder contains the connections, one for each pair
- * of ranks that communicate (address.c, connect.c, silence.c), the queue of outgoing frames (send.c), the receiver of
+ * of ranks that communicate (address.c, connect.c, keepalive.c), the queue of outgoing frames (send.c), the receiver of
  * frames (receive.c), puts and gets (rma.c), the memory that peers may access (region.c), and the thread that serves
  * the sockets while the program computes (progress.c). wire.h describes the frames.
  *
@@ -17,7 +17,6 @@
 #include <sys/socket.h>
 
 #include "boot/handshake.h"
-#include "boot/helper.h"
 #include "link/net/net.h"
 #include "link/tcp/wire.h"
 
@@ -130,12 +129,8 @@ struct tcp_mem {
 
 /* The progress thread. */
 struct tcp_progress_thread {
-    struct tern_helper        helper; /* must be first */
-    struct tern_helper_poller poller;
-    int                       wake; /* eventfd */
-    struct tern_activity      activity;
-    _Atomic uint32_t          bell, naps;
-    int64_t                   worked; /* when the thread last found something to do */
+    struct net_progress_thread base;   /* must be first */
+    int64_t                    worked; /* when the thread last found something to do */
 };
 
 struct tcp_link {
@@ -146,7 +141,7 @@ struct tcp_link {
     unsigned                   ups, strangers;
     uint32_t                   polls;
     uint64_t                   bytes_sent;
-    int64_t                    check_at; /* time of the next check by silence.c */
+    int64_t                    check_at; /* time of the next check by keepalive.c */
     bool                       draining, warned;
     bool                       deaf; /* the port is not polled, because a connection could not be accepted */
     struct tern_list           sent; /* tcp_wr of sent messages whose owners do not know yet */
@@ -199,12 +194,12 @@ void        tern_tcp_lose(struct tcp_link *tcp, struct tcp_conn *conn, int error
 void        tern_tcp_conn_free(struct tcp_conn *conn);
 void        tern_tcp_connections_close(struct tcp_link *tcp);
 
-/* silence.c. watch lets the kernel probe an idle connection. check, if it is time, loses the connections whose peers do
+/* keepalive.c. set lets the kernel probe an idle connection. check, if it is time, loses the connections whose peers do
  * not answer any more, and returns the time in ns after which it must be called again. is_silent decides by the
  * kernel's data on a connection: the number of segments that are not acknowledged, how often they were retransmitted,
  * and how long ago the last acknowledgement and the last data arrived. */
-void    tern_tcp_silence_watch(int fd);
-int64_t tern_tcp_silence_check(struct tcp_link *tcp);
+void    tern_tcp_keepalive_set(int fd);
+int64_t tern_tcp_keepalive_check(struct tcp_link *tcp);
 bool    tern_tcp_is_silent(uint32_t unacked, uint32_t retransmits, uint32_t ack_ms, uint32_t data_ms);
 
 /* send.c. queue appends a frame without data, or with data that are copied. Returns 0, or -EAGAIN without effect if

@@ -3,20 +3,20 @@
 
 #include <string.h>
 
-static bool has_place(uint32_t kind)
+static bool has_remote(uint32_t kind)
 {
     return kind == TCP_WRITE || kind == TCP_WRITE_NOTIFY || kind == TCP_WRITE_RPC || kind == TCP_READ;
 }
 
-/* Return the number of bytes behind the place. */
+/* Return the number of bytes behind the remote address. */
 static size_t size_of_rest(uint32_t kind)
 {
-    return kind == TCP_WRITE_NOTIFY ? sizeof(struct tcp_notice) : kind == TCP_WRITE_RPC ? sizeof(struct tcp_after) : 0;
+    return kind == TCP_WRITE_NOTIFY ? sizeof(struct tcp_notify) : kind == TCP_WRITE_RPC ? sizeof(struct tcp_rpc) : 0;
 }
 
 static size_t size_of(uint32_t kind)
 {
-    return sizeof(struct tcp_head) + (has_place(kind) ? sizeof(struct tcp_place) : 0) + size_of_rest(kind);
+    return sizeof(struct tcp_head) + (has_remote(kind) ? sizeof(struct tcp_remote) : 0) + size_of_rest(kind);
 }
 
 /* Return whether the length and the number in a head are possible for its kind. */
@@ -38,16 +38,16 @@ static bool is_sound(const struct tcp_head *head)
     }
 }
 
-/* Read what follows the place. Returns false if it is invalid. */
+/* Read what follows the remote address. Returns false if it is invalid. */
 static bool read_rest(const unsigned char *at, struct tcp_decoded *out)
 {
     if (out->head.kind == TCP_WRITE_NOTIFY) {
-        memcpy(&out->notice, at, sizeof(out->notice));
-        return out->notice.zero == 0 && out->notice.region != 0 && out->notice.bytes >= out->head.len;
+        memcpy(&out->notify, at, sizeof(out->notify));
+        return out->notify.zero == 0 && out->notify.region != 0 && out->notify.bytes >= out->head.len;
     }
     if (out->head.kind == TCP_WRITE_RPC) {
-        memcpy(&out->after, at, sizeof(out->after));
-        return out->after.zero == 0 && out->after.len > 0 && out->after.len <= TERN_LINK_AFTER;
+        memcpy(&out->rpc, at, sizeof(out->rpc));
+        return out->rpc.zero == 0 && out->rpc.len > 0 && out->rpc.len <= TERN_LINK_PUT_RPC_MAX;
     }
     return true;
 }
@@ -65,18 +65,18 @@ enum tcp_decode_result tern_tcp_wire_decode(const void *bytes, size_t len, struc
     out->data = out->head.kind == TCP_READ ? 0 : out->head.len;
     if (len < out->bytes)
         return TCP_INCOMPLETE;
-    if (has_place(out->head.kind))
-        memcpy(&out->place, at + sizeof(out->head), sizeof(out->place));
-    return read_rest(at + sizeof(out->head) + sizeof(out->place), out) ? TCP_DECODED : TCP_INVALID;
+    if (has_remote(out->head.kind))
+        memcpy(&out->remote, at + sizeof(out->head), sizeof(out->remote));
+    return read_rest(at + sizeof(out->head) + sizeof(out->remote), out) ? TCP_DECODED : TCP_INVALID;
 }
 
-size_t tern_tcp_wire_encode(unsigned char *bytes, const struct tcp_head *head, const struct tcp_place *place,
-                            const void *notice_or_after)
+size_t tern_tcp_wire_encode(unsigned char *bytes, const struct tcp_head *head, const struct tcp_remote *remote,
+                            const void *notify_or_rpc)
 {
     memcpy(bytes, head, sizeof(*head));
-    if (has_place(head->kind))
-        memcpy(bytes + sizeof(*head), place, sizeof(*place));
+    if (has_remote(head->kind))
+        memcpy(bytes + sizeof(*head), remote, sizeof(*remote));
     if (size_of_rest(head->kind) > 0)
-        memcpy(bytes + sizeof(*head) + sizeof(*place), notice_or_after, size_of_rest(head->kind));
+        memcpy(bytes + sizeof(*head) + sizeof(*remote), notify_or_rpc, size_of_rest(head->kind));
     return size_of(head->kind);
 }

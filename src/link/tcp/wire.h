@@ -54,38 +54,38 @@ struct tcp_head {
 _Static_assert(sizeof(struct tcp_head) == 16, "a head has no padding");
 
 /* Follows the head of READ and of all WRITEs: the memory of the receiver. */
-struct tcp_place {
+struct tcp_remote {
     uint64_t key, offset;
 };
-_Static_assert(sizeof(struct tcp_place) == 16, "a place has no padding");
+_Static_assert(sizeof(struct tcp_remote) == 16, "a remote address has no padding");
 
-/* Follows the place of WRITE_NOTIFY. */
-struct tcp_notice {
+/* Follows the remote address of WRITE_NOTIFY. */
+struct tcp_notify {
     uint32_t tag, zero;
     uint64_t region; /* the owner's number of the region */
     uint64_t bytes;  /* of the whole put */
 };
-_Static_assert(sizeof(struct tcp_notice) == 24, "a notice has no padding");
+_Static_assert(sizeof(struct tcp_notify) == 24, "a notification has no padding");
 
-/* Follows the place of WRITE_RPC. */
-struct tcp_after {
+/* Follows the remote address of WRITE_RPC. */
+struct tcp_rpc {
     uint64_t      region; /* target region of the request, by its owner's name */
     uint32_t      len, zero;
-    unsigned char request[TERN_LINK_AFTER];
+    unsigned char request[TERN_LINK_PUT_RPC_MAX];
 };
-_Static_assert(sizeof(struct tcp_after) == 16 + TERN_LINK_AFTER, "it has no padding");
+_Static_assert(sizeof(struct tcp_rpc) == 16 + TERN_LINK_PUT_RPC_MAX, "it has no padding");
 
-#define TCP_WIRE_LONGEST (sizeof(struct tcp_head) + sizeof(struct tcp_place) + sizeof(struct tcp_after))
+#define TCP_WIRE_LONGEST (sizeof(struct tcp_head) + sizeof(struct tcp_remote) + sizeof(struct tcp_rpc))
 #define TCP_WIRE_MESSAGE (NET_WIRE_HEAD + NET_WIRE_INLINE_MAX) /* the longest message of link/net */
 #define TCP_WIRE_DATA (64u << 20)                              /* the most bytes of a WRITE or READ */
 
 /* A decoded head. */
 struct tcp_decoded {
     struct tcp_head   head;
-    struct tcp_place  place;
-    struct tcp_notice notice;
-    struct tcp_after  after;
-    size_t            bytes; /* size of the head with place, and notice or after; the data follow */
+    struct tcp_remote remote;
+    struct tcp_notify notify;
+    struct tcp_rpc    rpc;
+    size_t            bytes; /* size of the head with remote, and notify or rpc; the data follow */
     size_t            data;  /* bytes of data that follow */
 };
 
@@ -94,7 +94,7 @@ enum tcp_decode_result { TCP_DECODED, TCP_INCOMPLETE, TCP_INVALID };
 /* Decode the head of a frame from the first len received bytes. */
 enum tcp_decode_result tern_tcp_wire_decode(const void *bytes, size_t len, struct tcp_decoded *out);
 
-/* Write the head of a frame, with place, and notice or after, as its kind needs them. bytes has space for
+/* Write the head of a frame, with remote, and notify or rpc, as its kind needs them. bytes has space for
  * TCP_WIRE_LONGEST. Returns the number of bytes. */
-size_t tern_tcp_wire_encode(unsigned char *bytes, const struct tcp_head *head, const struct tcp_place *place,
-                            const void *notice_or_after);
+size_t tern_tcp_wire_encode(unsigned char *bytes, const struct tcp_head *head, const struct tcp_remote *remote,
+                            const void *notify_or_rpc);

@@ -129,21 +129,21 @@ static __attribute__((noinline)) void receive_any(const struct tern_am_arrival *
 {
     unsigned         handler = wire_handler(arrived->first);
     uint32_t         args[WIRE_AM_ARGS];
-    struct wire_long place;
+    struct wire_long dest;
     bool             sound;
 
     if (TERN_UNLIKELY(handler == CORE_WIRE_OWN)) {
         tern_core_bruck_receive(event->source, arrived->head, arrived->data, arrived->len);
         return;
     }
-    sound = tern_op_am_decode(arrived, args, event, &place);
+    sound = tern_op_am_decode(arrived, args, event, &dest);
     if (sound && event->kind == TERN_AM_LONG) {
         const void *carried = event->payload;
 
-        event->payload = long_payload(&place);
-        sound = event->payload != NULL || place.len == 0;
-        if (sound && carried && place.len > 0)
-            memcpy(event->payload, carried, place.len);
+        event->payload = long_payload(&dest);
+        sound = event->payload != NULL || dest.len == 0;
+        if (sound && carried && dest.len > 0)
+            memcpy(event->payload, carried, dest.len);
     }
     if (!sound)
         refuse(event->token->from, handler, "which is invalid or names memory that this rank does not have");
@@ -225,7 +225,7 @@ static tern_status opening_poll(void *arg)
     if (o->ctx)
         tern_core_ctx_progress(o->ctx);
     else
-        tern_core_message_poll_replies(); /* within the handler of a request */
+        tern_core_message_poll_channels(TERN_MESSAGES_REPLIES); /* within the handler of a request */
     if (tern_core_job_lost(o->msg->peer))
         o->result = tern_base_fail(TERN_ERR_PEER, "%s: rank %d of the job is gone", o->call, o->msg->peer);
     else
@@ -269,30 +269,30 @@ static inline tern_status open_message(struct tern_ctx *ctx, struct tern_link_ms
 /* Write the head, for a payload of len bytes at the given location, and the arguments. Returns the address of the
  * payload. */
 static inline unsigned char *write_head(const struct tern_link_msg *msg, unsigned handler, const uint32_t *args,
-                                        unsigned nargs, unsigned kind, unsigned place, size_t len)
+                                        unsigned nargs, unsigned kind, unsigned location, size_t len)
 {
     uint32_t *to = (uint32_t *)(void *)(msg->head + sizeof(struct wire_am));
 
     *(struct wire_am *)(void *)msg->head =
-        (struct wire_am){ (uint16_t)handler, (uint8_t)nargs, wire_shape(kind, place), (uint32_t)len };
+        (struct wire_am){ (uint16_t)handler, (uint8_t)nargs, wire_shape(kind, location), (uint32_t)len };
     if (TERN_UNLIKELY(nargs > WIRE_ARGS)) {
         memcpy(msg->data, args + WIRE_ARGS, (nargs - WIRE_ARGS) * sizeof(*args));
         nargs = WIRE_ARGS;
     }
     for (unsigned i = 0; i < nargs; i++)
         to[i] = args[i];
-    return wire_in_head(place) ? msg->head + place * sizeof(uint32_t) : msg->data + wire_before(place);
+    return wire_in_head(location) ? msg->head + location * sizeof(uint32_t) : msg->data + wire_before(location);
 }
 
 /* Return the number of bytes of data that a payload at this location needs, including arguments. */
-static size_t data_bytes(unsigned place, size_t len)
+static size_t data_bytes(unsigned location, size_t len)
 {
-    return wire_in_head(place) ? 0 : wire_before(place) + len;
+    return wire_in_head(location) ? 0 : wire_before(location) + len;
 }
 
-static inline void publish(const struct tern_link_msg *msg, unsigned place, size_t len)
+static inline void publish(const struct tern_link_msg *msg, unsigned location, size_t len)
 {
-    tern_core_ops_to(msg->peer)->msg->send(tern_core_link_to(msg->peer), msg, data_bytes(place, len));
+    tern_core_ops_to(msg->peer)->msg->send(tern_core_link_to(msg->peer), msg, data_bytes(location, len));
 }
 
 /* Transfer the payload of a long message into the target's part. */
@@ -312,12 +312,12 @@ static tern_status deliver_long(struct tern_ctx *ctx, int peer, struct tern_regi
 static void publish_long(const struct tern_link_msg *msg, unsigned handler, const uint32_t *args, unsigned nargs,
                          const struct wire_long *where, bool carried)
 {
-    unsigned place = carried ? wire_place(nargs, TERN_LINK_HEAD) : wire_place(nargs, sizeof(*where));
+    unsigned location = carried ? wire_location(nargs, TERN_LINK_HEAD) : wire_location(nargs, sizeof(*where));
     unsigned kind = carried ? WIRE_CARRIED : TERN_AM_LONG;
 
-    memcpy(write_head(msg, handler, args, nargs, kind, place, sizeof(*where)), where, sizeof(*where));
+    memcpy(write_head(msg, handler, args, nargs, kind, location, sizeof(*where)), where, sizeof(*where));
     tern_core_ops_to(msg->peer)->msg->send(tern_core_link_to(msg->peer), msg,
-                                           carried ? WIRE_STAGE + where->len : data_bytes(place, sizeof(*where)));
+                                           carried ? WIRE_STAGE + where->len : data_bytes(location, sizeof(*where)));
 }
 
 /* Send a long message. It carries its payload if the transfer would need the target's help and the sender does not want
@@ -327,7 +327,7 @@ static inline __attribute__((always_inline)) tern_status send_long(struct tern_c
 {
     struct wire_long where = { m->region->id, m->offset, m->len };
     bool   carried = (m->flags & TERN_IMMEDIATE) && m->len > 0 && tern_op_am_needs_help(&m->region->part[msg->peer]);
-    size_t bytes = carried ? WIRE_STAGE + m->len : data_bytes(wire_place(m->nargs, sizeof(where)), sizeof(where));
+    size_t bytes = carried ? WIRE_STAGE + m->len : data_bytes(wire_location(m->nargs, sizeof(where)), sizeof(where));
     tern_status st = open_message(ctx, msg, bytes, bytes, m->flags, call);
 
     if (st != TERN_OK)
@@ -346,10 +346,10 @@ static inline __attribute__((always_inline)) tern_status send_long(struct tern_c
 /* Try to send a message whose payload is in the head, behind the arguments, in one call. */
 static inline __attribute__((always_inline)) tern_status send_small(struct tern_ctx            *ctx,
                                                                     const struct tern_link_msg *msg, const tern_am *m,
-                                                                    unsigned handler, unsigned place)
+                                                                    unsigned handler, unsigned location)
 {
-    struct wire_am head = { (uint16_t)handler, (uint8_t)m->nargs, wire_shape(m->kind, place), (uint32_t)m->len };
-    unsigned       before = place - (unsigned)(sizeof(head) / sizeof(uint32_t));
+    struct wire_am head = { (uint16_t)handler, (uint8_t)m->nargs, wire_shape(m->kind, location), (uint32_t)m->len };
+    unsigned       before = location - (unsigned)(sizeof(head) / sizeof(uint32_t));
     uint32_t       rest[TERN_LINK_SHORT_ARGS];
     tern_status    st;
 
@@ -372,18 +372,18 @@ static inline __attribute__((always_inline)) tern_status send_small(struct tern_
 /* Send a message by reserving space in the queue, waiting for space if necessary. */
 static inline __attribute__((always_inline)) tern_status send_reserved(struct tern_ctx *ctx, struct tern_link_msg *msg,
                                                                        const tern_am *m, unsigned handler,
-                                                                       unsigned place, const char *call)
+                                                                       unsigned location, const char *call)
 {
-    size_t         bytes = data_bytes(place, m->len);
+    size_t         bytes = data_bytes(location, m->len);
     unsigned char *payload;
     tern_status    st = open_message(ctx, msg, bytes, bytes, m->flags, call);
 
     if (st != TERN_OK)
         return st;
-    payload = write_head(msg, handler, m->args, m->nargs, m->kind, place, m->len);
+    payload = write_head(msg, handler, m->args, m->nargs, m->kind, location, m->len);
     if (m->len > 0)
         tern_copy(payload, m->payload, m->len);
-    publish(msg, place, m->len);
+    publish(msg, location, m->len);
     return TERN_OK;
 }
 
@@ -392,16 +392,16 @@ static inline __attribute__((always_inline)) tern_status send(struct tern_ctx *c
                                                               unsigned handler, unsigned channel, const char *call)
 {
     struct tern_link_msg msg = { .peer = peer, .channel = channel };
-    unsigned             place = wire_place(m->nargs, m->len);
+    unsigned             location = wire_location(m->nargs, m->len);
     tern_status          st = TERN_AGAIN;
 
     if (TERN_UNLIKELY(m->kind == TERN_AM_LONG)) {
         st = send_long(ctx, &msg, m, handler, call);
     } else {
-        if (wire_in_head(place))
-            st = send_small(ctx, &msg, m, handler, place);
+        if (wire_in_head(location))
+            st = send_small(ctx, &msg, m, handler, location);
         if (st == TERN_AGAIN)
-            st = send_reserved(ctx, &msg, m, handler, place, call);
+            st = send_reserved(ctx, &msg, m, handler, location, call);
     }
     if (m->local && st == TERN_OK)
         *m->local = TERN_EVENT_INIT; /* the payload has been copied or delivered */
@@ -432,7 +432,7 @@ tern_status tern_op_am_send_placed(struct tern_ctx *ctx, int peer, const tern_am
     struct tern_link_msg msg = { .peer = peer,
                                  .channel = of_client ? tern_op_am_channel(m->handler, false) : TERN_CHANNEL_REQUEST };
     struct wire_long     where = { m->region->id, m->offset, m->len };
-    size_t               bytes = data_bytes(wire_place(m->nargs, sizeof(where)), sizeof(where));
+    size_t               bytes = data_bytes(wire_location(m->nargs, sizeof(where)), sizeof(where));
     tern_status          st = try_open(ctx, &msg, bytes, bytes);
 
     if (st == TERN_OK)
@@ -461,14 +461,14 @@ static inline __attribute__((always_inline)) tern_status reserve_queued(struct t
 {
     struct tern_link_msg *msg = &reservation->msg;
     size_t                before = reservation->before, max = opts->max;
-    bool                  in_head = wire_in_head(reservation->place);
+    bool                  in_head = wire_in_head(reservation->location);
     tern_status           st = in_head ? open_message(reservation->ctx, msg, 0, 0, opts->flags, call)
                                        : open_message(reservation->ctx, msg, before + opts->min,
                                             max < SIZE_MAX - before ? before + max : SIZE_MAX, opts->flags, call);
 
     if (st != TERN_OK)
         return st;
-    out->addr = in_head ? msg->head + reservation->place * sizeof(uint32_t) : msg->data + before;
+    out->addr = in_head ? msg->head + reservation->location * sizeof(uint32_t) : msg->data + before;
     out->len = in_head || msg->data_max - before >= max ? max : msg->data_max - before;
     return TERN_OK;
 }
@@ -488,13 +488,13 @@ static __attribute__((noinline)) tern_status prepare_any(const tern_am_prepare_o
     if (part) { /* the wire_long, which is followed by the payload if the message carries it */
         unsigned nargs = opts->nargs + (tern_op_am_named_team(reservation->ctx) != 0 ? 1u : 0u);
 
-        reservation->place = (uint8_t)wire_place(nargs, queued ? TERN_LINK_HEAD : sizeof(struct wire_long));
-        reservation->before = queued ? WIRE_STAGE : (uint8_t)wire_before(reservation->place);
+        reservation->location = (uint8_t)wire_location(nargs, queued ? TERN_LINK_HEAD : sizeof(struct wire_long));
+        reservation->before = queued ? WIRE_STAGE : (uint8_t)wire_before(reservation->location);
     }
     if (queued) {
         st = reserve_queued(reservation, opts, out, call);
     } else {
-        bytes = data_bytes(reservation->place, sizeof(struct wire_long));
+        bytes = data_bytes(reservation->location, sizeof(struct wire_long));
         st = open_message(reservation->ctx, &reservation->msg, bytes, bytes, opts->flags, call);
         out->len = opts->max;
     }
@@ -519,8 +519,9 @@ static inline __attribute__((always_inline)) tern_status prepare(struct tern_ctx
     reservation->token = NULL;
     reservation->nargs = opts->nargs;
     reservation->kind = (uint8_t)opts->kind;
-    reservation->place = (uint8_t)wire_place(opts->nargs + (tern_op_am_named_team(ctx) != 0 ? 1u : 0u), opts->max);
-    reservation->before = (uint8_t)wire_before(reservation->place);
+    reservation->location =
+        (uint8_t)wire_location(opts->nargs + (tern_op_am_named_team(ctx) != 0 ? 1u : 0u), opts->max);
+    reservation->before = (uint8_t)wire_before(reservation->location);
     reservation->live = 0;
     if (TERN_LIKELY(opts->kind == TERN_AM_MEDIUM && !opts->buffer))
         st = reserve_queued(reservation, opts, out, call);
@@ -581,10 +582,10 @@ tern_status tern_op_am_commit(struct tern_op_am_reservation *reservation, unsign
     if (reservation->kind == TERN_AM_LONG) {
         st = commit_long(reservation, handler, args, nargs, payload, len);
     } else {
-        at = write_head(&reservation->msg, handler, args, nargs, reservation->kind, reservation->place, len);
+        at = write_head(&reservation->msg, handler, args, nargs, reservation->kind, reservation->location, len);
         if (at != payload && len > 0)
             tern_copy(at, payload, len); /* the caller's buffer */
-        publish(&reservation->msg, reservation->place, len);
+        publish(&reservation->msg, reservation->location, len);
     }
     if (st >= 0)
         reservation->live = TERN_AM_DEAD;

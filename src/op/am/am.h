@@ -40,10 +40,10 @@ struct tern_op_am_reservation {
     uint64_t               offset;
     uint16_t               nargs;
     uint8_t                kind;
-    uint8_t                place;  /* location of the payload, or of the wire_long: see wire.h */
-    uint8_t                before; /* bytes of message data before the payload */
-    uint8_t                live;   /* enum tern_am_live */
-    struct tern_am_client *client; /* for TERN_AM_LIVE_CLIENT */
+    uint8_t                location; /* location of the payload, or of the wire_long: see wire.h */
+    uint8_t                before;   /* bytes of message data before the payload */
+    uint8_t                live;     /* enum tern_am_live */
+    struct tern_am_client *client;   /* for TERN_AM_LIVE_CLIENT */
 };
 
 /* The state of a prepared message: it cannot be committed any more; it can be committed; it can be committed, and is a

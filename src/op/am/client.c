@@ -178,7 +178,7 @@ static int64_t poll_clients(struct tern_helper_poller *poller, bool again)
         helper.seen = before;
         return helper.last = TERN_HELPER_NAP;
     }
-    tern_core_message_poll_helped();
+    tern_core_message_poll_channels(TERN_MESSAGES_HELPED);
     helper.seen = tern_core_message_delivered();
     if (helper.seen == before)
         return helper.last = TERN_HELPER_EVENT;
@@ -205,14 +205,14 @@ static tern_status helper_join(void)
 /* ---- creating ---- */
 
 /* The contribution of each rank, which is sent to the other ranks. */
-struct say {
-    int32_t  status;
-    uint32_t by_helper;
-    uint32_t name;
-    char     why[244];
+struct contribution {
+    struct tern_team_result result;
+    uint32_t                by_helper;
+    uint32_t                name;
 };
-_Static_assert(sizeof(struct say) == 256, "a contribution has no padding");
-_Static_assert(sizeof(struct say) <= TERN_TEAM_SCRATCH, "a contribution fits into the scratch space of the team");
+_Static_assert(sizeof(struct contribution) == 264, "a contribution has no padding");
+_Static_assert(sizeof(struct contribution) <= TERN_TEAM_SCRATCH,
+               "a contribution fits into the scratch space of the team");
 
 static struct tern_am_client *client_new(struct tern_team *team, const tern_am_client_opts *opts)
 {
@@ -232,41 +232,36 @@ static struct tern_am_client *client_new(struct tern_team *team, const tern_am_c
     return client;
 }
 
-/* Return the first error that a member reports, and check that all members passed the same options. */
-static tern_status check_said(const struct say *said, int size)
+/* Check that all members passed the same options. */
+static tern_status check_equal(const struct contribution *all, int size)
 {
-    for (int i = 0; i < size; i++)
-        if (said[i].status < 0)
-            return tern_base_fail((tern_status)said[i].status, "tern_am_client_create: rank %d: %.*s", i,
-                                  (int)sizeof(said[i].why), said[i].why);
     for (int i = 1; i < size; i++)
-        if (said[i].by_helper != said[0].by_helper)
+        if (all[i].by_helper != all[0].by_helper)
             return tern_base_fail(
                 TERN_ERR_ARG,
                 "tern_am_client_create: rank %d passed by_helper %u, rank 0 passed %u; all ranks pass "
                 "the same",
-                i, said[i].by_helper, said[0].by_helper);
+                i, all[i].by_helper, all[0].by_helper);
     return TERN_OK;
 }
 
 /* Exchange the names. client may be NULL if st is an error. */
 static tern_status agree(struct tern_ctx *ctx, struct tern_am_client *client, tern_status st)
 {
-    struct tern_team *team = ctx->team;
-    struct say        mine = { .status = st }, *said = team->scratch;
+    struct tern_team          *team = ctx->team;
+    struct contribution        mine = { 0 };
+    const struct contribution *all = team->scratch;
 
-    if (st < 0) {
-        snprintf(mine.why, sizeof(mine.why), "%s", tern_base_detail());
-    } else {
+    if (st == TERN_OK) {
         mine.by_helper = client->by_helper;
         mine.name = client->name_here;
     }
-    if ((st = tern_core_team_gather(team, &mine, sizeof(mine), said, tern_core_ctx_deadline(ctx),
-                                    TERN_COLLECTIVE_AM_CLIENT_CREATE)) < 0 ||
-        (st = check_said(said, team->size)) < 0)
+    if ((st = tern_core_team_exchange(team, &mine.result, sizeof(mine), st, tern_core_ctx_deadline(ctx),
+                                      TERN_COLLECTIVE_AM_CLIENT_CREATE, NULL)) < 0 ||
+        (st = check_equal(all, team->size)) < 0)
         return st;
     for (int i = 0; i < team->size; i++)
-        client->name_at[tern_core_team_world(team, i)] = said[i].name;
+        client->name_at[tern_core_team_world(team, i)] = all[i].name;
     return TERN_OK;
 }
 

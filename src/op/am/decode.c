@@ -9,14 +9,15 @@
 #include "base/status.h"
 
 /* Return the payload; NULL: the payload does not lie within the message. */
-static const unsigned char *find_payload(const struct tern_am_arrival *a, unsigned place, size_t len)
+static const unsigned char *find_payload(const struct tern_am_arrival *a, unsigned location, size_t len)
 {
-    if (wire_in_head(place))
-        return tern_base_covers(TERN_LINK_HEAD, place * sizeof(uint32_t), len) ? a->head + place * sizeof(uint32_t)
-                                                                               : NULL;
+    if (wire_in_head(location))
+        return tern_base_covers(TERN_LINK_HEAD, location * sizeof(uint32_t), len)
+                   ? a->head + location * sizeof(uint32_t)
+                   : NULL;
     if (len == 0)
         return a->head;
-    return tern_base_covers(a->len, wire_before(place), len) ? a->data + wire_before(place) : NULL;
+    return tern_base_covers(a->len, wire_before(location), len) ? a->data + wire_before(location) : NULL;
 }
 
 /* Return the maximum number of arguments. A message that names its client or its team has one argument more for the
@@ -49,7 +50,7 @@ static bool read_args(const struct tern_am_arrival *a, unsigned nargs, uint32_t 
 
 /* Decode a message with payload. */
 static bool read_payload(const struct tern_am_arrival *a, const struct wire_am *head, tern_am_event *event,
-                         struct wire_long *place)
+                         struct wire_long *dest)
 {
     const unsigned char *payload = find_payload(a, head->shape >> 2, head->len);
 
@@ -59,22 +60,22 @@ static bool read_payload(const struct tern_am_arrival *a, const struct wire_am *
     event->len = head->len;
     if (event->kind == TERN_AM_MEDIUM)
         return true;
-    if (head->len != sizeof(*place))
+    if (head->len != sizeof(*dest))
         return false;
-    tern_base_copy_once(place, payload, sizeof(*place));
+    tern_base_copy_once(dest, payload, sizeof(*dest));
     event->payload = NULL;
-    event->len = place->len;
+    event->len = dest->len;
     if (event->kind == TERN_AM_LONG)
         return true;
     event->kind = TERN_AM_LONG; /* WIRE_CARRIED */
-    if (!tern_base_covers(a->len, WIRE_STAGE, place->len))
+    if (!tern_base_covers(a->len, WIRE_STAGE, dest->len))
         return false;
     event->payload = (void *)(uintptr_t)(a->data + WIRE_STAGE);
     return true;
 }
 
 bool tern_op_am_decode(const struct tern_am_arrival *a, uint32_t args[WIRE_AM_ARGS], tern_am_event *event,
-                       struct wire_long *place)
+                       struct wire_long *dest)
 {
     struct wire_am head = wire_head(a->first);
 
@@ -83,5 +84,5 @@ bool tern_op_am_decode(const struct tern_am_arrival *a, uint32_t args[WIRE_AM_AR
     event->len = 0;
     if (!read_args(a, head.nargs, args, event))
         return false;
-    return event->kind == TERN_AM_SHORT ? head.len == 0 : read_payload(a, &head, event, place);
+    return event->kind == TERN_AM_SHORT ? head.len == 0 : read_payload(a, &head, event, dest);
 }

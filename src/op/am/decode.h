@@ -16,8 +16,8 @@ struct tern_am_arrival {
 };
 
 /* Fill in the kind, arguments and payload of the event. args is storage for arguments that are not contiguous in the
- * message. For a long message, *place is the destination of the payload, which this function does not check;
+ * message. For a long message, *dest is the destination of the payload, which this function does not check;
  * event->payload points to the bytes if they came with the message, and is NULL if they are already at the destination.
  * Returns false if the message is malformed. */
 bool tern_op_am_decode(const struct tern_am_arrival *arrived, uint32_t args[WIRE_AM_ARGS], tern_am_event *event,
-                       struct wire_long *place);
+                       struct wire_long *dest);

@@ -58,20 +58,20 @@ static inline __attribute__((always_inline)) tern_status tern_op_am_inject(int p
 {
     bool                     empty = m->kind == TERN_AM_SHORT;
     unsigned                 nargs = m->nargs;
-    unsigned                 place = empty ? WIRE_IN_DATA : wire_place(nargs, m->len);
+    unsigned                 location = empty ? WIRE_IN_DATA : wire_location(nargs, m->len);
     struct tern_inject_pair *pair;
     struct tern_ring_cell   *cell;
     uint32_t                *args;
 
-    if (TERN_UNLIKELY(empty ? nargs > WIRE_ARGS : !wire_in_head(place)) || !(pair = tern_op_am_lock(peer, channel)))
+    if (TERN_UNLIKELY(empty ? nargs > WIRE_ARGS : !wire_in_head(location)) || !(pair = tern_op_am_lock(peer, channel)))
         return TERN_AGAIN;
     cell = tern_base_ring_next_cell(&pair->producer[channel].producer);
-    *(uint64_t *)(void *)cell->head =
-        wire_word((struct wire_am){ (uint16_t)handler, (uint8_t)nargs, wire_shape(m->kind, place), (uint32_t)m->len });
+    *(uint64_t *)(void *)cell->head = wire_word(
+        (struct wire_am){ (uint16_t)handler, (uint8_t)nargs, wire_shape(m->kind, location), (uint32_t)m->len });
     args = (uint32_t *)(void *)(cell->head + sizeof(struct wire_am));
     for (unsigned i = 0; i < nargs; i++)
         args[i] = m->args[i];
     if (!empty)
-        tern_base_ring_copy_words(cell->head + place * sizeof(uint32_t), m->payload, m->len);
+        tern_base_ring_copy_words(cell->head + location * sizeof(uint32_t), m->payload, m->len);
     return tern_op_am_unlock(pair, channel, cell);
 }

@@ -57,7 +57,7 @@ static int64_t poll_station(struct tern_station *station)
     }
     if (tern_boot_activity_recent(&station->activity, 0))
         return TERN_HELPER_NAP;
-    tern_core_message_poll_tagged();
+    tern_core_message_poll_channels(TERN_MESSAGES_TAGGED);
     tern_op_coll_progress(station);
     if (busy(station) != before)
         return 0;

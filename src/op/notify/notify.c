@@ -105,7 +105,7 @@ static inline bool was_last(struct tern_notify_request *notify_request, int sour
  * checked for every kind, because tern_op_expected_update() passes the words of the last match to the link, and the
  * length there must fit the cell and the region. A notification for a region that this rank no longer has is dropped:
  * the region was freed while the notification was in flight and no request waited for it. */
-enum tern_link_delivered tern_op_notify_receive(int from, const unsigned char *head, bool carried)
+enum tern_link_delivered tern_op_notify_receive(int from, const unsigned char *head, bool copy)
 {
     const volatile uint64_t *word = (const volatile uint64_t *)(const volatile void *)head; /* struct wire_notify */
     uint64_t                 first = word[0], scope = word[1], bytes = word[2];
@@ -121,7 +121,7 @@ enum tern_link_delivered tern_op_notify_receive(int from, const unsigned char *h
     if (TERN_LIKELY(kind == WIRE_NOTIFY_INLINE)) {
         if (TERN_UNLIKELY(len > TERN_LINK_INLINE || !tern_base_covers(local_part->size, bytes, len)))
             tern_core_message_protocol_error(from, "a notification");
-        to = carried ? local_part->base + bytes : NULL;
+        to = copy ? local_part->base + bytes : NULL;
         bytes = len;
     } else if (TERN_UNLIKELY(kind != WIRE_NOTIFY || len > 0)) {
         tern_core_message_protocol_error(from, "a notification");

@@ -76,7 +76,7 @@ void tern_op_notify_close(void);
 
 /* Upcalls of the links (struct tern_link_up): accept a notification, and write the head of a notification that arrived
  * together with a put. */
-enum tern_link_delivered tern_op_notify_receive(int from, const unsigned char *head, bool carried);
+enum tern_link_delivered tern_op_notify_receive(int from, const unsigned char *head, bool copy);
 void                     tern_op_notify_write_head(unsigned char *head, uint64_t region, uint32_t tag, uint64_t bytes);
 
 /* Drop the unexpected notifications of a region that has been freed on all ranks. */

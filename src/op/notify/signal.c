@@ -99,10 +99,10 @@ static const struct tern_op_kind together_kind = { .start = together_start };
 
 /* A put that carries its signal to the target, behind the data. */
 struct carrying_put {
-    struct tern_op         op; /* must be first */
-    struct tern_link_after after;
+    struct tern_op           op; /* must be first */
+    struct tern_link_put_rpc rpc;
 };
-_Static_assert(sizeof(struct wire_signal) <= TERN_LINK_AFTER, "a signal without data fits");
+_Static_assert(sizeof(struct wire_signal) <= TERN_LINK_PUT_RPC_MAX, "a signal without data fits");
 
 static void carry_signal(struct carrying_put *put, const struct tern_op_atomic *word)
 {
@@ -112,16 +112,16 @@ static void carry_signal(struct carrying_put *put, const struct tern_op_atomic *
                                          .word = word->offset,
                                          .value = word->operand };
 
-    put->after = (struct tern_link_after){ .region = word->part->region, .len = sizeof(request) };
-    memcpy(put->after.request, &request, sizeof(request));
-    put->op.link.xfer.after = &put->after;
+    put->rpc = (struct tern_link_put_rpc){ .region = word->part->region, .len = sizeof(request) };
+    memcpy(put->rpc.request, &request, sizeof(request));
+    put->op.link.xfer.put_rpc = &put->rpc;
 }
 
 tern_status tern_op_put_signal(struct tern_ctx *ctx, const struct tern_xfer *xfer, const struct tern_op_atomic *word,
                                const tern_opts *opts, const char *call)
 {
     bool            together = is_one(xfer, word);
-    bool            carries = !together && xfer->len > 0 && xfer->part->path->after && word->part->path->after;
+    bool            carries = !together && xfer->len > 0 && xfer->part->path->put_rpc && word->part->path->put_rpc;
     struct tern_op *op = tern_op_new(ctx, carries ? sizeof(struct carrying_put) : sizeof(*op),
                                      together ? &together_kind : &tern_op_contig_kind, opts, call);
 

@@ -2,7 +2,7 @@
  *
  * If loads and stores reach both locations, the operation is a copy, a store, and a ring of the target's bell. If loads
  * and stores do not reach them, but the RPC server of the target reaches both, a short put and its signal are one RPC.
- * Otherwise the path of the put may deliver the signal behind the data (struct tern_link_after). If it cannot, the
+ * Otherwise the path of the put may deliver the signal behind the data (struct tern_link_put_rpc). If it cannot, the
  * operation has two steps: the transfer, and after its completion the atomic operation (op/atomic/atomic.h).
  */
 #pragma once

@@ -79,7 +79,7 @@ static int64_t poll_engine(struct tern_engine *engine)
     if (tern_boot_activity_recent(&engine->activity, 0))
         return TERN_HELPER_NAP;
     if (tagged)
-        tern_core_message_poll_tagged();
+        tern_core_message_poll_channels(TERN_MESSAGES_TAGGED);
     if (pthread_mutex_trylock(&engine->lock) == 0) {
         ns = work(engine, tagged, delivered);
         pthread_mutex_unlock(&engine->lock);

@@ -1,6 +1,6 @@
-/* base_ring_room.c: the capacity of a ring: its sizes, the positions of messages, and when the ring is full.
+/* base_ring_space.c: the capacity of a ring: its sizes, the positions of messages, and when the ring is full.
  *
- * Promise: a message of any length finds room wherever the ring wraps, as soon as there is enough; a message of the
+ * Promise: a message of any length finds space wherever the ring wraps, as soon as there is enough; a message of the
  * maximum length fits into every empty ring; a reservation gets at least its minimum and as much as there is up to its
  * maximum; a ring that is full of cells or of data reports this and does not change.
  *
@@ -9,7 +9,7 @@
 #include "base/wake_request.h"
 #include "ring_test.h"
 
-/* A long ring has at least as many cells as another ring in the same memory, and room for longer messages than its
+/* A long ring has at least as many cells as another ring in the same memory, and space for longer messages than its
  * cells. */
 static void long_shapes(void **state)
 {
@@ -49,14 +49,14 @@ static void sizes(void **state)
 static void stand_at(struct pair *p, uint32_t start, struct tern_ring_reservation *open)
 {
     uint32_t                     before = (start > 0 ? start : p->shape.data) - TERN_RING_LINE;
-    struct tern_ring_reservation room;
+    struct tern_ring_reservation space;
 
     pass_one(p, p->shape.data, 0); /* now the producer is at the beginning */
-    assert_true(tern_base_ring_reserve(&p->out, before, before, &room));
+    assert_true(tern_base_ring_reserve(&p->out, before, before, &space));
     assert_true(tern_base_ring_reserve(&p->out, 1, 1, open));
-    fill(&room, 0);
+    fill(&space, 0);
     fill(open, 1);
-    tern_base_ring_publish(&room.claim, before);
+    tern_base_ring_publish(&space.claim, before);
     expect(p, before, 0);
     expect_empty(p);
     assert_int_equal(p->out.at, start);
@@ -65,18 +65,18 @@ static void stand_at(struct pair *p, uint32_t start, struct tern_ring_reservatio
 /* Send a message of len bytes behind that: before the end of the data, at its beginning, or not yet. */
 static void wrap_one(struct pair *p, uint32_t start, size_t len)
 {
-    struct tern_ring_reservation open, room;
+    struct tern_ring_reservation open, space;
     size_t                       need = (len + TERN_RING_LINE - 1) / TERN_RING_LINE * TERN_RING_LINE;
     size_t behind = start > 0 ? p->shape.data - start : 0, before = p->shape.data - TERN_RING_LINE - behind;
     bool   taken;
 
     stand_at(p, start, &open);
-    taken = tern_base_ring_reserve(&p->out, len, len, &room);
+    taken = tern_base_ring_reserve(&p->out, len, len, &space);
     assert_true(taken == (need <= behind || need <= before));
     if (taken) {
-        expect_room(p, &room, len, len);
-        fill(&room, start + 2);
-        tern_base_ring_publish(&room.claim, len);
+        expect_space(p, &space, len, len);
+        fill(&space, start + 2);
+        tern_base_ring_publish(&space.claim, len);
         expect_empty(p);
     }
     tern_base_ring_publish(&open.claim, 1);
@@ -112,15 +112,15 @@ static void longest_fits_always(void **state)
     (void)state;
     for (size_t lines = FEWEST_LINES; lines <= 300; lines += lines / 4) {
         struct pair                  p = pair_make(lines);
-        struct tern_ring_reservation room;
+        struct tern_ring_reservation space;
 
         for (uint64_t start = 0; start < 3 * lines; start++) {
             pass_one(&p, tern_base_ring_max_data(p.shape), start);
             pass_one(&p, start % 200, start);
             pass_one(&p, p.shape.data, start);
             pass_one(&p, 64 * start % p.shape.data, start);
-            assert_false(tern_base_ring_reserve(&p.out, p.shape.data + 1, SIZE_MAX, &room));
-            assert_false(tern_base_ring_reserve(&p.out, SIZE_MAX, SIZE_MAX, &room));
+            assert_false(tern_base_ring_reserve(&p.out, p.shape.data + 1, SIZE_MAX, &space));
+            assert_false(tern_base_ring_reserve(&p.out, SIZE_MAX, SIZE_MAX, &space));
             expect_empty(&p);
         }
         free(p.ring);
@@ -132,10 +132,10 @@ static void longest_fits_always(void **state)
 static void expect_full(struct pair *p, size_t min, size_t max, void *copy)
 {
     struct tern_ring_producer    as_was = p->out;
-    struct tern_ring_reservation room;
+    struct tern_ring_reservation space;
 
     memcpy(copy, p->ring, p->bytes);
-    assert_false(tern_base_ring_reserve(&p->out, min, max, &room));
+    assert_false(tern_base_ring_reserve(&p->out, min, max, &space));
     assert_memory_equal((char *)copy + sizeof(*p->ring), p->ring->cell, p->bytes - sizeof(*p->ring));
     assert_int_equal(as_was.next, p->out.next);
     assert_int_equal(as_was.taken, p->out.taken);
@@ -144,18 +144,18 @@ static void expect_full(struct pair *p, size_t min, size_t max, void *copy)
     assert_false(tern_base_wake_requested(&p->in.ring->producer_waits));
 }
 
-/* Fill the ring; then nothing changes; then there is room for as many messages as were consumed. */
+/* Fill the ring; then nothing changes; then there is space for as many messages as were consumed. */
 static void fill_and_drain(size_t len, uint64_t capacity)
 {
     struct pair                  p = pair_make(61);
     void                        *copy = malloc(p.bytes);
-    struct tern_ring_reservation room;
+    struct tern_ring_reservation space;
     uint64_t                     sent = 0, got = 0;
 
     for (uint64_t round = 0; round < 200; round++) {
-        while (tern_base_ring_reserve(&p.out, len, len, &room)) {
-            fill(&room, sent);
-            tern_base_ring_publish(&room.claim, len);
+        while (tern_base_ring_reserve(&p.out, len, len, &space)) {
+            fill(&space, sent);
+            tern_base_ring_publish(&space.claim, len);
             sent++;
         }
         assert_true(tern_base_wake_requested(&p.in.ring->producer_waits));
@@ -163,8 +163,8 @@ static void fill_and_drain(size_t len, uint64_t capacity)
         expect_full(&p, len, len, copy);
         expect_full(&p, len, SIZE_MAX, copy);
         if (capacity < p.shape.cells) { /* the data is full: messages without data still fit */
-            assert_true(tern_base_ring_reserve(&p.out, 0, 0, &room));
-            tern_base_ring_skip(&room.claim);
+            assert_true(tern_base_ring_reserve(&p.out, 0, 0, &space));
+            tern_base_ring_skip(&space.claim);
         } else {
             expect_full(&p, 0, 0, copy);
         }
@@ -217,20 +217,20 @@ static void wishes(void **state)
 
         for (uint64_t start = 0; start < 100; start++) {
             for (size_t min = 0; min <= p.shape.data && min <= most[m]; min += 37) {
-                struct tern_ring_reservation room, more;
+                struct tern_ring_reservation space, more;
 
-                assert_true(tern_base_ring_reserve(&p.out, min, most[m], &room));
-                expect_room(&p, &room, min, most[m]);
-                assert_int_equal(room.len, most[m] < p.shape.data ? most[m] : p.shape.data); /* all of an empty ring */
-                fill(&room, start);
-                tern_base_ring_publish(&room.claim, room.len);
+                assert_true(tern_base_ring_reserve(&p.out, min, most[m], &space));
+                expect_space(&p, &space, min, most[m]);
+                assert_int_equal(space.len, most[m] < p.shape.data ? most[m] : p.shape.data); /* all of an empty ring */
+                fill(&space, start);
+                tern_base_ring_publish(&space.claim, space.len);
                 if (tern_base_ring_reserve(&p.out, min, most[m], &more)) { /* and the rest, in another reservation */
-                    expect_room(&p, &more, min, most[m]);
+                    expect_space(&p, &more, min, most[m]);
                     fill(&more, start + 1);
                     tern_base_ring_publish(&more.claim, more.len);
                 } else
                     more.claim.cell = NULL;
-                expect(&p, room.len, start);
+                expect(&p, space.len, start);
                 if (more.claim.cell)
                     expect(&p, more.len, start + 1);
                 expect_empty(&p);
@@ -252,5 +252,5 @@ int main(void)
         cmocka_unit_test(wishes),
     };
 
-    return cmocka_run_group_tests_name("room in rings", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("space in rings", tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* silence.c: finding connections whose peer's machine does not answer any more.
+/* keepalive.c: finding connections whose peer's machine does not answer any more.
  *
  * The kernel probes idle connections (keepalive). For a connection with data that the peer has not acknowledged, it
  * retransmits them for a quarter of an hour. The option TCP_USER_TIMEOUT would shorten this, but it also ends the
@@ -13,7 +13,7 @@
 #define SILENCE_S 20 /* a connection is lost when the peer's machine does not answer for this long */
 #define CHECK_NS (SILENCE_S / 4 * 1000000000ll)
 
-void tern_tcp_silence_watch(int fd)
+void tern_tcp_keepalive_set(int fd)
 {
     int one = 1, seconds = SILENCE_S / 4, tries = 3;
 
@@ -39,7 +39,7 @@ static bool is_silent(const struct tcp_conn *conn)
                               info.tcpi_last_data_recv);
 }
 
-int64_t tern_tcp_silence_check(struct tcp_link *tcp)
+int64_t tern_tcp_keepalive_check(struct tcp_link *tcp)
 {
     int64_t now = tern_base_now();
 
