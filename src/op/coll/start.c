@@ -96,10 +96,12 @@ static bool give_up(struct tern_coll *c)
 {
     struct tern_station *station = c->station;
     bool                 over;
+    char                 text[160];
 
     pthread_mutex_lock(&station->lock);
     if (!(over = __atomic_load_n(&c->op.done, __ATOMIC_ACQUIRE) || c->ended)) {
-        tern_op_coll_fail(c, TERN_ERR_TIMEOUT, "%s: timed out", c->op.call);
+        tern_op_coll_describe(c, text, sizeof(text));
+        tern_op_coll_fail(c, TERN_ERR_TIMEOUT, "%s: its time limit passed in %s", c->op.call, text);
         c->op.events = 0;
     }
     pthread_mutex_unlock(&station->lock);
