@@ -31,9 +31,8 @@ static size_t longest(int rank)
            sizeof(struct tern_mem_handle);
 }
 
-/* Return the eager limit for messages to the rank. The link's queue holds several messages of this size, so that one
- * can be copied in while others are copied out. */
-static size_t eager_most(int rank)
+/* The link's queue holds several messages of this size, so that one can be copied in while others are copied out. */
+size_t tern_op_tagged_eager_to(int rank)
 {
     size_t most = longest(rank) / 8 * 3;
 
@@ -44,8 +43,8 @@ void tern_op_tagged_joined(void)
 {
     tern_op_tagged_eager_max = tern_opt.msg_eager;
     for (int rank = 0; rank < tern_job.boot.ranks; rank++)
-        if (eager_most(rank) < tern_op_tagged_eager_max)
-            tern_op_tagged_eager_max = eager_most(rank);
+        if (tern_op_tagged_eager_to(rank) < tern_op_tagged_eager_max)
+            tern_op_tagged_eager_max = tern_op_tagged_eager_to(rank);
 }
 
 /* Choose the kind of a message. sync: the sender waits for a FIN. */
@@ -53,7 +52,7 @@ static enum wire_tagged_kind choose(int rank, size_t len, bool sync)
 {
     if (TERN_LIKELY(len <= wire_tagged_room(sync)))
         return WIRE_TAGGED_INLINE;
-    return len <= eager_most(rank) ? WIRE_TAGGED_EAGER : WIRE_TAGGED_RTS;
+    return len <= tern_op_tagged_eager_to(rank) ? WIRE_TAGGED_EAGER : WIRE_TAGGED_RTS;
 }
 
 /* ---- inline ---- */
