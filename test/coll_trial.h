@@ -32,7 +32,8 @@ enum { TEAM_WORLD, TEAM_HALVES, TEAM_REVERSED, TEAM_ROTATED, TEAM_SELF, TEAM_FEW
 enum { ROOTS = 3, WAYS = 9 };
 
 /* Lengths of a block in bytes, around the limits between the ways in which a call travels; -1: one element. */
-static const long lengths[] = { 0, -1, 40, 48, 256, 272, 512, 1024, 1040, 4096, 4112, 8192, 8208, 40000, 270000 };
+static const long lengths[] = { 0,    -1,   40,   48,    256,   272,   512,   1024,   1040,  4096,
+                                4112, 8192, 8208, 16384, 16400, 40000, 65552, 131088, 262160 };
 #define LENGTHS ((int)(sizeof(lengths) / sizeof(lengths[0])))
 
 static bool reduces(int call)

@@ -139,7 +139,7 @@ typedef struct tern_alltoalls_args {
  *            call on the team, or an earlier collective call on the team failed half way.
  * Remote   Stores that the ranks made before are visible to all of them after it.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
- *          time. The call makes progress. */
+ *          time. The call makes progress while it waits. */
 TERN_API tern_status tern_sync(tern_ctx *ctx);
 
 /* Start to synchronize the ranks of a team, with options. The operation waits until every rank of the context's team
@@ -199,7 +199,7 @@ TERN_API tern_status tern_barrier_with(tern_ctx *ctx, const tern_opts *opts);
  *            call on the team, or an earlier collective call on the team failed half way.
  * Remote   Every rank receives the bytes of the root.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
- *          time. The call makes progress. */
+ *          time. The call makes progress while it waits. */
 TERN_API tern_status tern_broadcast(tern_ctx *ctx, int root, void *buf, size_t len);
 
 /* Start a broadcast, with options. The operation copies the len bytes at buf of rank root to buf of every other rank
@@ -238,7 +238,7 @@ TERN_API tern_status tern_broadcast_with(tern_ctx *ctx, int root, void *buf, siz
  *            call on the team, or an earlier collective call on the team failed half way.
  * Remote   The root receives the combination of the elements of all ranks.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
- *          time. The call makes progress. */
+ *          time. The call makes progress while it waits. */
 TERN_API tern_status tern_reduce(tern_ctx *ctx, int root, const void *src, void *dst, size_t count,
                                  const tern_reduce_args *args);
 
@@ -282,7 +282,7 @@ TERN_API tern_status tern_reduce_with(tern_ctx *ctx, int root, const void *src, 
  *            call on the team, or an earlier collective call on the team failed half way.
  * Remote   Every rank receives the combination of the elements of all ranks.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
- *          time. The call makes progress. */
+ *          time. The call makes progress while it waits. */
 TERN_API tern_status tern_allreduce(tern_ctx *ctx, const void *src, void *dst, size_t count,
                                     const tern_reduce_args *args);
 
@@ -326,7 +326,7 @@ TERN_API tern_status tern_allreduce_with(tern_ctx *ctx, const void *src, void *d
  *            call on the team, or an earlier collective call on the team failed half way.
  * Remote   Every rank receives the combination of the elements of its block.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
- *          time. The call makes progress. */
+ *          time. The call makes progress while it waits. */
 TERN_API tern_status tern_reduce_scatter(tern_ctx *ctx, const void *src, void *dst, size_t count,
                                          const tern_reduce_args *args);
 
@@ -372,7 +372,7 @@ TERN_API tern_status tern_reduce_scatter_with(tern_ctx *ctx, const void *src, vo
  *            call on the team, or an earlier collective call on the team failed half way.
  * Remote   Every rank receives the combination of the elements of its block.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
- *          time. The call makes progress. */
+ *          time. The call makes progress while it waits. */
 TERN_API tern_status tern_reduce_scatterv(tern_ctx *ctx, const void *src, void *dst, const tern_blocks *blocks,
                                           const tern_reduce_args *args);
 
@@ -417,7 +417,7 @@ TERN_API tern_status tern_reduce_scatterv_with(tern_ctx *ctx, const void *src, v
  *            call on the team, or an earlier collective call on the team failed half way.
  * Remote   The root receives the bytes of every rank.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
- *          time. The call makes progress. */
+ *          time. The call makes progress while it waits. */
 TERN_API tern_status tern_gather(tern_ctx *ctx, int root, const void *src, size_t len, void *dst);
 
 /* Start to gather blocks at one rank, with options. The operation stores the len bytes at src of rank r of the
@@ -460,7 +460,7 @@ TERN_API tern_status tern_gather_with(tern_ctx *ctx, int root, const void *src, 
  *            call on the team, or an earlier collective call on the team failed half way.
  * Remote   The root receives the bytes of every rank.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
- *          time. The call makes progress. */
+ *          time. The call makes progress while it waits. */
 TERN_API tern_status tern_gatherv(tern_ctx *ctx, int root, const void *src, size_t len, void *dst,
                                   const tern_blocks *blocks);
 
@@ -505,7 +505,7 @@ TERN_API tern_status tern_gatherv_with(tern_ctx *ctx, int root, const void *src,
  *            call on the team, or an earlier collective call on the team failed half way.
  * Remote   Every rank receives its block.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
- *          time. The call makes progress. */
+ *          time. The call makes progress while it waits. */
 TERN_API tern_status tern_scatter(tern_ctx *ctx, int root, const void *src, void *dst, size_t len);
 
 /* Start to scatter blocks, with options. The operation stores the len bytes at src + r * len of rank root at dst of
@@ -548,7 +548,7 @@ TERN_API tern_status tern_scatter_with(tern_ctx *ctx, int root, const void *src,
  *            call on the team, or an earlier collective call on the team failed half way.
  * Remote   Every rank receives its block.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
- *          time. The call makes progress. */
+ *          time. The call makes progress while it waits. */
 TERN_API tern_status tern_scatterv(tern_ctx *ctx, int root, const void *src, const tern_blocks *blocks, void *dst,
                                    size_t len);
 
@@ -616,7 +616,7 @@ TERN_API tern_status tern_allgather_with(tern_ctx *ctx, const void *src, size_t 
  *            call on the team, or an earlier collective call on the team failed half way.
  * Remote   Every rank receives the bytes of every rank.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
- *          time. The call makes progress. */
+ *          time. The call makes progress while it waits. */
 TERN_API tern_status tern_allgatherv(tern_ctx *ctx, const void *src, size_t len, void *dst, const tern_blocks *blocks);
 
 /* Start to gather different lengths at every rank, with options. The operation stores the len bytes at src of rank r
@@ -658,7 +658,7 @@ TERN_API tern_status tern_allgatherv_with(tern_ctx *ctx, const void *src, size_t
  *            call on the team, or an earlier collective call on the team failed half way.
  * Remote   Every rank receives a block of every rank.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
- *          time. The call makes progress. */
+ *          time. The call makes progress while it waits. */
 TERN_API tern_status tern_alltoall(tern_ctx *ctx, const void *src, void *dst, size_t len);
 
 /* Start an exchange of blocks, with options. The operation stores the len bytes at src + r * len of rank s of the
@@ -698,7 +698,7 @@ TERN_API tern_status tern_alltoall_with(tern_ctx *ctx, const void *src, void *ds
  *            call on the team, or an earlier collective call on the team failed half way.
  * Remote   Every rank receives a block of every rank.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
- *          time. The call makes progress. */
+ *          time. The call makes progress while it waits. */
 TERN_API tern_status tern_alltoallv(tern_ctx *ctx, const void *src, const tern_blocks *src_blocks, void *dst,
                                     const tern_blocks *dst_blocks);
 
@@ -741,7 +741,7 @@ TERN_API tern_status tern_alltoallv_with(tern_ctx *ctx, const void *src, const t
  *            call on the team, or an earlier collective call on the team failed half way.
  * Remote   Every rank receives elements of every rank.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
- *          time. The call makes progress. */
+ *          time. The call makes progress while it waits. */
 TERN_API tern_status tern_alltoalls(tern_ctx *ctx, const void *src, void *dst, const tern_alltoalls_args *args);
 
 /* Start a strided exchange, with options. The operation copies, for every two ranks r and s of the context's team, the
@@ -784,7 +784,7 @@ TERN_API tern_status tern_alltoalls_with(tern_ctx *ctx, const void *src, void *d
  *            call on the team, or an earlier collective call on the team failed half way.
  * Remote   Every rank receives the combination of the elements of the lower ranks and its own.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
- *          time. The call makes progress. */
+ *          time. The call makes progress while it waits. */
 TERN_API tern_status tern_scan(tern_ctx *ctx, const void *src, void *dst, size_t count, const tern_reduce_args *args);
 
 /* Start an inclusive scan, with options. The operation combines, for each i below count, element i of the arrays src
@@ -826,7 +826,7 @@ TERN_API tern_status tern_scan_with(tern_ctx *ctx, const void *src, void *dst, s
  *            call on the team, or an earlier collective call on the team failed half way.
  * Remote   Every rank but the first receives the combination of the elements of the lower ranks.
  * Threads  Only the thread that uses ctx may call this function, and a rank may make one collective call per team at a
- *          time. The call makes progress. */
+ *          time. The call makes progress while it waits. */
 TERN_API tern_status tern_exscan(tern_ctx *ctx, const void *src, void *dst, size_t count, const tern_reduce_args *args);
 
 /* Start an exclusive scan, with options. The operation combines, for each i below count, element i of the arrays src

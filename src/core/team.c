@@ -118,8 +118,8 @@ struct tern_team_name tern_core_team_name(const struct tern_team *team)
     else if (team == &tern_job.self)
         snprintf(name.text, sizeof(name.text), "the team of this rank");
     else
-        snprintf(name.text, sizeof(name.text), "team %u.%u of %d ranks", (team->id - TERN_TEAM_FIRST) >> 16,
-                 (team->id - TERN_TEAM_FIRST) & 0xffff, team->size);
+        snprintf(name.text, sizeof(name.text), "team %u.%u of %d ranks", (team->id - TERN_TEAM_FIRST) >> TERN_TEAM_RANK,
+                 (team->id - TERN_TEAM_FIRST) % (1u << TERN_TEAM_RANK), team->size);
     return name;
 }
 

@@ -14,6 +14,7 @@
 #define TERN_TEAM_NODE 1u  /* ids of the teams that every job has; the world's is 0 */
 #define TERN_TEAM_SELF 2u  /* this rank alone */
 #define TERN_TEAM_FIRST 8u /* the lowest id of a team that the program creates */
+#define TERN_TEAM_RANK 15  /* bit from which on an id contains the rank that has proposed it; see team_table.c */
 
 /* The tables that translate ranks. Duplicates of a team share them. */
 struct tern_team_map {

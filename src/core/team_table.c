@@ -20,7 +20,11 @@
 #include "core/wait.h"
 
 #define BUCKETS 256u
-#define NUMBERS 65000u /* ids that a rank proposes before it begins again; fewer than 2^16 - TERN_TEAM_FIRST */
+#define NUMBERS 32700u /* ids that a rank proposes before it begins again */
+
+/* The id of a team has 31 bits, because collective calls use the highest bit (tern_op_coll_scope). */
+_Static_assert(TERN_TEAM_FIRST + NUMBERS <= 1u << TERN_TEAM_RANK, "the numbers of a rank do not reach the next rank's");
+_Static_assert(TERN_MAX_RANKS <= 1u << (31 - TERN_TEAM_RANK), "ids have 31 bits");
 
 static struct {
     pthread_mutex_t   lock; /* guards the fields that follow; chains are read without it */
@@ -58,7 +62,7 @@ uint32_t tern_core_team_propose(void)
 
     pthread_mutex_lock(&teams.lock);
     do
-        id = TERN_TEAM_FIRST + ((uint32_t)tern_job.boot.rank << 16) + teams.proposed++ % NUMBERS;
+        id = TERN_TEAM_FIRST + ((uint32_t)tern_job.boot.rank << TERN_TEAM_RANK) + teams.proposed++ % NUMBERS;
     while (tern_core_team_numbered(id));
     pthread_mutex_unlock(&teams.lock);
     return id;

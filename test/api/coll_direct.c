@@ -2,13 +2,16 @@
  *
  * Promise: the result of a collective call, blocking or not, does not depend on where the arrays of the ranks are.
  * Ranks access the arrays of others by loads and stores in regions, and by cross-memory attach elsewhere; if one array
- * is out of reach, all ranks send messages. Lengths are around those of the pieces in which arrays are combined.
- * Several nonblocking calls may be outstanding, with blocking ones in between.
+ * is out of reach, all ranks send messages. Sources of up to 16 KiB may be copied to memory that the ranks share, which
+ * other calls use, too. Lengths are around those of the pieces in which arrays are combined, and around 16 KiB. Several
+ * nonblocking calls may be outstanding, with blocking ones in between.
  *
  * ranks: 2 3 4 8
  * env: TERN_CMA=off
  * env: TERN_COLL=broadcast=direct,reduce=direct,allreduce=direct,reduce_scatter=direct,gather=direct,scan=direct
+ * env: TERN_COLL=allgather=direct,alltoall=direct,scatter=direct,reduce_scatter=direct
  * sanitized: 4
+ * keep: 4
  */
 #include <stdint.h>
 #include <string.h>
@@ -109,6 +112,41 @@ static void blocks(int where, size_t n)
         SAME(src[i], word(size - 1, i));
 }
 
+/* Calls of lengths around 4 KiB in turn, so that consecutive calls use the same shared memory for their sources in
+ * different ways, and some ranks are ahead of others. */
+static void in_turn(int where)
+{
+    uint64_t *src = array(where, 0), *dst = array(where, 1), one;
+    size_t    each = 2000 / (size_t)size;
+
+    for (size_t round = 0; round < 40; round++) {
+        for (size_t i = 0; i < 2000; i++)
+            src[i] = word(me, i + round);
+        OK(tern_alltoall(TERN_WORLD, src, dst, each * sizeof(*src)));
+        for (size_t i = 0; i < each * (size_t)size; i++)
+            SAME(dst[i], word((int)(i / each), (size_t)me * each + i % each + round));
+        for (size_t k = 0; k < round % 6; k++) { /* fills as many pages of rank 0 */
+            memset(dst, 0, 4096);
+            if (me == 0)
+                memcpy(dst, src + k, 4096);
+            OK(tern_broadcast(TERN_WORLD, 0, dst, 4096));
+            for (size_t i = 0; i < 512; i++)
+                SAME(dst[i], word(0, i + k + round));
+        }
+        OK(tern_scatter(TERN_WORLD, 0, src, dst, each * sizeof(*src)));
+        for (size_t i = 0; i < each; i++)
+            SAME(dst[i], word(0, (size_t)me * each + i + round));
+        OK(tern_allgather(TERN_WORLD, src, (500 + round) * sizeof(*src), dst)); /* 512 words fit into a page */
+        for (size_t i = 0; i < (500 + round) * (size_t)size; i++)
+            SAME(dst[i], word((int)(i / (500 + round)), i % (500 + round) + round));
+        OK(tern_reduce_scatter(TERN_WORLD, src, dst, each, &sum));
+        OK(tern_scan(TERN_WORLD, &src[round], &one, 1, &sum));
+        for (size_t i = 0; i < each; i++)
+            SAME(dst[i], sum_of(size, (size_t)me * each + i + round));
+        SAME(one, sum_of(me + 1, 2 * round));
+    }
+}
+
 /* Reductions of several lengths at once, which end in another order on each rank, and blocking ones meanwhile. */
 static void several(int where)
 {
@@ -137,7 +175,7 @@ static void several(int where)
 
 int main(void)
 {
-    static const size_t lengths[] = { 600, 4095, 4097, 32769, MOST };
+    static const size_t lengths[] = { 600, 2048, 2056, 4095, 4097, 32769, MOST };
 
     OK(tern_init());
     me = tern_rank();
@@ -145,6 +183,7 @@ int main(void)
     OK(tern_region_create(TERN_WORLD, 2 * sizeof(plain[0]), NULL, &region));
     for (int where = 0; where < 3; where++) {
         several(where);
+        in_turn(where);
         for (size_t i = 0; i < 2 * sizeof(lengths) / sizeof(lengths[0]); i++) {
             with = i % 2 == 0;
             blocks(where, lengths[i / 2]);

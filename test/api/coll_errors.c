@@ -4,6 +4,7 @@
  * the team works afterwards.
  *
  * ranks: 2 3 4
+ * keep: 4
  * poor: off, because the messages are those of every network
  * imposed: off, because the messages are those of every network
  */

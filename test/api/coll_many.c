@@ -165,6 +165,73 @@ static void threads(void)
         OK(tern_team_free(team[i]));
 }
 
+/* A team that overlaps another one, and this rank's thread on it. */
+struct overlap {
+    tern_team *team; /* NULL: this rank is not a member */
+    tern_ctx  *ctx;
+    int        first, size; /* the first rank of the team in the job */
+    pthread_t  thread;
+};
+
+/* Calls of all ways on the team of a thread. */
+static void *on_overlap(void *arg)
+{
+    const struct overlap *o = arg;
+    size_t                words = 3000, n = (size_t)o->size;
+    uint64_t             *from = job_new(words * sizeof(*from)), *to = job_new(n * words * sizeof(*to)), one = 1, all;
+    tern_event            event;
+
+    for (size_t i = 0; i < 60; i++) {
+        size_t len = i % 3 == 0 ? words : 200; /* words */
+        int    root = (int)(i % n);
+
+        for (size_t k = 0; k < words; k++)
+            from[k] = (uint64_t)me * 100000 + i + k;
+        OK(tern_allreduce_with(o->ctx, from, to, len, &sum, &TERN_OPTS(.event = &event)));
+        OK(tern_allreduce(o->ctx, &one, &all, 1, &sum));
+        SAME(all, n);
+        OK(tern_event_wait(&event, TERN_FOREVER));
+        for (size_t k = 0; k < len; k++)
+            SAME(to[k], (2 * (uint64_t)o->first + n - 1) * n / 2 * 100000 + n * (i + k));
+        OK(tern_allgather(o->ctx, from, len * sizeof(*from), to));
+        for (size_t k = 0; k < n * len; k++)
+            SAME(to[k], ((uint64_t)o->first + k / len) * 100000 + i + k % len);
+        OK(tern_broadcast(o->ctx, root, from, len * sizeof(*from)));
+        for (size_t k = 0; k < len; k++)
+            SAME(from[k], (uint64_t)(o->first + root) * 100000 + i + k);
+    }
+    free(from);
+    free(to);
+    return NULL;
+}
+
+/* Two threads, of which one uses the team of all ranks but the last one, and the other the team of all ranks but the
+ * first one. The first and the last rank have one of the threads only. */
+static void overlapping(void)
+{
+    struct overlap o[2] = { { .first = 0, .size = size - 1 }, { .first = 1, .size = size - 1 } };
+    int            list[16];
+
+    for (int i = 0; i < 2 && size > 2; i++) {
+        if (me < o[i].first || me >= o[i].first + o[i].size)
+            continue;
+        for (int k = 0; k < o[i].size; k++)
+            list[k] = o[i].first + k;
+        OK(tern_team_create(tern_team_world(), list, o[i].size, 40 + (uint64_t)i, &o[i].team));
+        OK(tern_ctx_create(o[i].team, TERN_RELAXED, &o[i].ctx));
+    }
+    for (int i = 0; i < 2; i++)
+        if (o[i].team)
+            CHECK(pthread_create(&o[i].thread, NULL, on_overlap, &o[i]) == 0);
+    for (int i = 0; i < 2; i++) {
+        if (!o[i].team)
+            continue;
+        pthread_join(o[i].thread, NULL);
+        OK(tern_ctx_free(o[i].ctx));
+        OK(tern_team_free(o[i].team));
+    }
+}
+
 /* A rank that sleeps does not delay the others. */
 static void asleep(void)
 {
@@ -196,6 +263,7 @@ int main(void)
     barriers(TERN_WORLD);
     asleep();
     threads();
+    overlapping();
     OK(tern_allreduce_with(TERN_WORLD, &one, &last, 1, &sum, &TERN_OPTS(.event = &event)));
     OK(tern_finalize());
     SAME(last, (uint64_t)size);

@@ -3,7 +3,8 @@
  * Promise: if one rank makes another call, or passes another root, length, type, reduction, flag, element or list than
  * the others, ranks get TERN_ERR_ARG, and the text names a rank and the values that differ; in debug builds, every rank
  * gets it. Nobody hangs: the next call on the team fails on every rank, whether it has learned of the mismatch or not,
- * and another team works. If one rank cancels a triggered call, the others get an error.
+ * and another team works. If one rank cancels a triggered call, or a call exceeds its time limit, the others get an
+ * error, which says what the rank waited for.
  *
  * ranks: 2 3 4
  * env: TERN_SPIN=0 TERN_YIELDS=0
@@ -253,6 +254,28 @@ static void cancelled(void)
     close_stage(&stage);
 }
 
+/* A call exceeds its time limit on all ranks but the last one. The last rank makes the call afterwards, and needs a
+ * message that rank 0 would have sent after one from the last rank. */
+static void late(void)
+{
+    const size_t len[8] = { 8, 8, 8, 8, 8, 8, 8, 8 };
+    struct stage stage = open_stage();
+    tern_status  st = TERN_OK;
+
+    if (me < size - 1) {
+        OK(tern_ctx_set_timeout(stage.ctx, 0.05));
+        st = tern_alltoallv(stage.ctx, src, &TERN_BLOCKS(.len = len), dst, &TERN_BLOCKS(.len = len));
+        CHECK(st == TERN_ERR_TIMEOUT || st == TERN_ERR_ARG); /* the time limit of another rank may pass first */
+    }
+    OK(tern_sync(TERN_WORLD));
+    if (me == size - 1)
+        RETURNS(TERN_ERR_ARG, tern_alltoallv(stage.ctx, src, &TERN_BLOCKS(.len = len), dst, &TERN_BLOCKS(.len = len)));
+    if (st != TERN_ERR_TIMEOUT)
+        SAYS("its time limit passed in tern_alltoallv by pairwise, which waits for rank ");
+    RETURNS(TERN_ERR_STATE, tern_sync(stage.ctx));
+    close_stage(&stage);
+}
+
 int main(void)
 {
     OK(tern_init());
@@ -266,6 +289,8 @@ int main(void)
     forms();
     outstanding();
     cancelled();
+    if (size > 2)
+        late();
     OK(tern_finalize());
     return 0;
 }

@@ -24,6 +24,8 @@
  * long: COLL_PRODUCT=2/4 TERN_LINKS=tcp
  * long: COLL_PRODUCT=3/4 TERN_LINKS=tcp
  * long: COLL_PRODUCT=0/1 TERN_CHAOS=seed=7
+ * long: COLL_PRODUCT=0/16 TERN_LINKS=tcp TERN_CHAOS=seed=7
+ * long: hosts=a:2,b:2 COLL_PRODUCT=1/16 TERN_LINKS=shm,tcp
  * timeout: 600
  */
 #include "coll_trial.h"

@@ -5,6 +5,7 @@
  *
  * ranks: 1 2 3 4
  * env: TERN_CMA=off
+ * keep: 4
  */
 #include "job_test.h"
 

@@ -1,27 +1,33 @@
-/* coll_job.c: collective calls of a job in which rank 1 dies; started by coll.sh with --on-failure return.
+/* coll_job.c: collective calls of a job in which one rank dies; started by coll.sh with --on-failure return.
  *
- *   coll_job HOW US
+ *   coll_job HOW US VICTIM
  *
- * Rank 1 dies US microseconds after it began to make collective calls in a loop. Every other rank gets TERN_ERR_PEER,
- * and continues with a team of the survivors. A rank that has passed prints "survived RANK".
+ * The rank VICTIM dies US microseconds after it began to make collective calls in a loop. Every other rank gets
+ * TERN_ERR_PEER, and continues with a team of the survivors. A rank that has passed prints "survived RANK".
  *
  *   brief     allreduces of 8 bytes
+ *   staged    calls with sources of 4 to 16 KiB, which members of a node copy to shared memory
  *   full      allreduces and broadcasts of 300 KB
  *   with      nonblocking ones of both kinds, of which several are outstanding
  *   mixed     random calls of all kinds, blocking, nonblocking and triggered, on two overlapping teams
- *   reading   a nonblocking allreduce with a function that takes long on rank 2, and in which rank 1 dies. The arrays
- *             of rank 0 belong to the program again when its event is complete, even though rank 2 goes on
- *   asleep    one nonblocking allreduce; rank 1 does not take part, and the others sleep until their events complete
+ *   reading   a nonblocking allreduce with a function that takes long on the rank behind the victim, and in which the
+ *             victim dies. The arrays of the next rank belong to the program again when its event is complete, even
+ *             though the slow rank goes on
+ *   asleep    one nonblocking allreduce; the victim does not take part, and the others sleep until their events
+ *             complete
+ *   leaf      one gatherv after the death; the ranks have called nothing of Tern since. All but the root only send
  */
+#include <sched.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "core/job.h"
 #include "fault/fault_job.h"
 
-#define VICTIM 1
 #define WORDS 40000
 #define AHEAD 8
 
+static int                    victim;
 static const tern_reduce_args sum = { .size = sizeof(sum), .type = TERN_UINT64 };
 static uint64_t               from[WORDS], to[AHEAD][WORDS];
 
@@ -47,6 +53,27 @@ static tern_status several(tern_ctx *ctx)
         if ((st = tern_event_wait(&event[i], TERN_FOREVER)) < 0 && first == TERN_OK)
             first = st;
     return first;
+}
+
+/* Calls whose sources have 4 to 16 KiB. The results of calls that succeed are right. */
+static tern_status staged(tern_ctx *ctx)
+{
+    static uint64_t round;
+    size_t          size = (size_t)tern_size(), block = 1500 / size; /* words */
+    int             root = (int)(++round % size);
+    tern_status     st;
+
+    for (size_t i = 0; i < size * block; i++)
+        to[1][i] = round + i;
+    if ((st = tern_alltoall(ctx, to[1], to[0], block * sizeof(to[0][0]))) < 0)
+        return st;
+    for (size_t i = 0; i < size * block; i++)
+        REQUIRE(to[0][i] == round + (size_t)tern_rank() * block + i % block);
+    if ((st = tern_scatter(ctx, root, to[1], to[0], block * sizeof(to[0][0]))) < 0)
+        return st;
+    for (size_t i = 0; i < block; i++)
+        REQUIRE(to[0][i] == round + (size_t)tern_rank() * block + i);
+    return tern_reduce_scatter(ctx, to[1], to[0], block, &sum);
 }
 
 /* ---- random calls on two teams ---- */
@@ -93,8 +120,9 @@ static tern_status block_one(int team)
 {
     tern_ctx *ctx = teams[team].ctx;
 
-    switch (job_random(&seed) % 4) {
+    switch (job_random(&seed) % 5) {
     case 0: return tern_sync(ctx);
+    case 4: return tern_alltoall(ctx, from, to[0], 12000 / (size_t)tern_size());
     case 1: return tern_allreduce(ctx, from, to[0], WORDS, &sum);
     case 2: return tern_broadcast(ctx, 0, to[0], 8);
     default: return tern_exscan(ctx, from, to[0], 3, &sum);
@@ -151,8 +179,8 @@ static void combine_slowly(const void *in, void *inout, size_t count, void *user
     if (once)
         return;
     once = true;
-    usleep(tern_rank() == VICTIM ? 50000 : tern_rank() == VICTIM + 1 ? 300000 : 0);
-    if (tern_rank() == VICTIM)
+    usleep(tern_rank() == victim ? 50000 : tern_rank() == (victim + 1) % tern_size() ? 300000 : 0);
+    if (tern_rank() == victim)
         fault_die();
 }
 
@@ -167,13 +195,30 @@ static tern_status reading(tern_ctx *ctx)
     if (st < 0)
         return st;
     st = tern_event_wait(&event, TERN_FOREVER);
-    if (tern_rank() == 0) {
+    if (tern_rank() == (victim + 2) % tern_size()) {
         memset(to[0], 0x5a, sizeof(to[0]));
         usleep(500000);
         for (size_t i = 0; i < sizeof(to[0]); i++)
             REQUIRE(((unsigned char *)to[0])[i] == 0x5a);
     }
     return st;
+}
+
+/* Wait for the death without a call of Tern, then make one call in which all ranks but one only send. */
+static tern_status leaf(tern_ctx *ctx)
+{
+    static int calls_made;
+    size_t     len[64];
+    int        root = (victim + 1) % tern_size();
+
+    REQUIRE(calls_made++ == 0);
+    if (tern_rank() == victim)
+        pause();
+    while (atomic_load(&tern_job.boot.segment->losses) == 0)
+        sched_yield(); /* the call should come before the helper thread learns of the death */
+    for (size_t i = 0; i < 64; i++)
+        len[i] = sizeof(from[0]);
+    return tern_gatherv(ctx, root, from, sizeof(from[0]), to[0], tern_rank() == root ? &TERN_BLOCKS(.len = len) : NULL);
 }
 
 static tern_status calls(tern_ctx *ctx, const char *how)
@@ -188,10 +233,14 @@ static tern_status calls(tern_ctx *ctx, const char *how)
         return mixed();
     if (strcmp(how, "reading") == 0)
         return reading(ctx);
+    if (strcmp(how, "staged") == 0)
+        return staged(ctx);
+    if (strcmp(how, "leaf") == 0)
+        return leaf(ctx);
     if (strcmp(how, "asleep") == 0) {
         tern_event event;
 
-        if (tern_rank() == VICTIM)
+        if (tern_rank() == victim)
             pause();
         st = tern_allreduce_with(ctx, from, to[0], 1, &sum, &TERN_OPTS(.event = &event));
         return st < 0 ? st : tern_event_wait(&event, TERN_FOREVER);
@@ -207,13 +256,14 @@ int main(int argc, char **argv)
     tern_status st;
     uint64_t    one = 1, all = 0;
 
-    REQUIRE(argc == 3);
+    REQUIRE(argc == 4);
     OK(tern_init());
+    victim = atoi(argv[3]);
     seed = strtoull(argv[2], NULL, 10);
     open_teams(team);
     OK(tern_barrier(TERN_WORLD)); /* which a death afterwards does not undo */
-    if (tern_rank() == VICTIM && strcmp(argv[1], "reading") != 0)
-        set_timer(atol(argv[2]));
+    if (tern_rank() == victim)    /* in case of "reading", of a rank whose algorithm combines nothing */
+        set_timer(atol(argv[2]) + (strcmp(argv[1], "reading") == 0 ? 600000 : 0));
     while ((st = calls(TERN_WORLD, argv[1])) == TERN_OK)
         continue;
     EXPECT(TERN_ERR_PEER, st);

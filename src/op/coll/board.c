@@ -239,6 +239,12 @@ void tern_op_board_leave(struct tern_station *station)
     tern_meeting_finish(&m, false);
 }
 
+/* Return whether the arguments that are beside the words are equal. The digest in a word is too short to tell that. */
+static bool is_equal(const struct tern_coll_says *mine, const struct tern_coll_says *theirs)
+{
+    return theirs->amount == mine->amount && theirs->root == mine->root && theirs->elem == (uint32_t)mine->elem;
+}
+
 void tern_op_board_compare(struct tern_coll *c)
 {
     const struct tern_station *station = c->station;
@@ -256,11 +262,13 @@ void tern_op_board_compare(struct tern_coll *c)
     mine = atomic_load_explicit(&tern_cell_of(station, c->rank)->word, memory_order_relaxed); /* this rank's own */
     for (int i = 0; i < c->size && c->status == TERN_OK && tern_word_number(mine) == station->meeting; i++) {
         const struct tern_board_cell *cell = tern_cell_of(station, i);
+        /* acquire: the arguments beside the word. Pairs with tern_meeting_publish(). */
         uint64_t                      word = atomic_load_explicit(&cell->word, memory_order_acquire);
         struct tern_coll_says         theirs = tern_meeting_says(cell, word);
         char                          text[sizeof(c->detail)];
 
-        if (tern_word_number(word) != station->meeting || word == mine || tern_word_call(word) == TERN_WORD_REVOKED)
+        if (tern_word_number(word) != station->meeting || tern_word_call(word) == TERN_WORD_REVOKED ||
+            (word == mine && is_equal(&c->says, &theirs)))
             continue;
         tern_op_coll_differ(&(struct tern_coll_pair){ c->op.call, &c->says, &theirs, c->rank, i, 0 }, text,
                             sizeof(text));

@@ -135,6 +135,34 @@ static void give_up(const struct tern_direct *d, tern_status why)
         tern_core_wait(&wait);
 }
 
+/* ---- sources on the board ---- */
+
+/* Return whether the members only read the sources of each other. */
+static bool is_read_only(const struct tern_coll_args *args)
+{
+    return args->call == TERN_COLL_SCATTER || args->call == TERN_COLL_ALLGATHER || args->call == TERN_COLL_ALLTOALL ||
+           args->call == TERN_COLL_REDUCE_SCATTER;
+}
+
+/* Copy a short source from which the others cannot load to the pages of the board: the copy takes less time than the
+ * system calls of cross-memory attach. No member reads the pages any more when this member leaves the call, so the next
+ * call that uses a page need not wait for this one. */
+static tern_status stage(const struct tern_direct *d, struct tern_coll_place *src)
+{
+    const struct tern_coll_args *args = d->args;
+    size_t                       bytes = args->len * (tern_direct_has_blocks(args) ? (size_t)d->size : 1);
+    tern_status                  st;
+
+    if ((src->name != TERN_PLACE_ADDRESS && src->name != TERN_PLACE_FAR) || !is_read_only(args) ||
+        bytes > TERN_BOARD_PAGES * TERN_BOARD_LONG)
+        return TERN_OK;
+    if ((st = tern_meeting_clear_pages(d->m)) < 0)
+        return st;
+    memcpy(tern_pages_of(d->station, d->me), args->src, bytes);
+    *src = (struct tern_coll_place){ .name = TERN_PLACE_PAGES };
+    return TERN_OK;
+}
+
 /* ---- the call ---- */
 
 /* Publish the places of this member's arrays, and meet the others. */
@@ -144,7 +172,7 @@ static tern_status enter(struct tern_direct *d)
     struct tern_coll_places places = tern_op_direct_own_places(d);
     tern_status             st;
 
-    if ((st = meet(d->m, &places, sizeof(places), &d->shown)) < 0)
+    if ((st = stage(d, &places.src)) < 0 || (st = meet(d->m, &places, sizeof(places), &d->shown)) < 0)
         return st;
     atomic_store_explicit(&tern_board_of(station, d->me)->inside, station->meeting, memory_order_relaxed);
     /* seq_cst: inside before the words are read again. Pairs with the fence in give_up(). */

@@ -164,15 +164,28 @@ static uint32_t all_done(const struct tern_station *station)
     return least;
 }
 
-tern_status tern_meeting_wait_clear(struct tern_meeting *m, bool page)
+/* Wait until all members are done with a meeting of the last TERN_BOARD_CELLS meetings. */
+static tern_status wait_until(struct tern_meeting *m, uint32_t until)
 {
     struct tern_station *station = m->station;
-    uint32_t until = tern_meeting_awaited(station->meeting, station->paged[station->meeting % TERN_BOARD_PAGES], page);
-    tern_status st = TERN_OK;
+    tern_status          st = TERN_OK;
 
     if ((int32_t)(until - station->cleared) > 0 && (st = tern_meeting_wait_done(m, until)) == TERN_OK)
         station->cleared = all_done(station);
     return st;
+}
+
+tern_status tern_meeting_wait_clear(struct tern_meeting *m, bool page)
+{
+    const struct tern_station *station = m->station;
+
+    return wait_until(
+        m, tern_meeting_awaited(station->meeting, station->paged[station->meeting % TERN_BOARD_PAGES], page));
+}
+
+tern_status tern_meeting_clear_pages(struct tern_meeting *m)
+{
+    return wait_until(m, tern_meeting_awaited_for_pages(m->station->meeting, m->station->paged));
 }
 
 tern_status tern_meeting_given_up(const struct tern_meeting *m, int member)

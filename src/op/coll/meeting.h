@@ -46,6 +46,12 @@ static inline unsigned char *tern_page_of(const struct tern_station *station, in
     return tern_board_of(station, member)->page[station->meeting % TERN_BOARD_PAGES];
 }
 
+/* All pages of a member, as one array. */
+static inline unsigned char *tern_pages_of(const struct tern_station *station, int member)
+{
+    return (unsigned char *)tern_board_of(station, member)->page;
+}
+
 /* ---- the word: 32 bits for the number, 5 for the call, 10 for type, reduction and flags, 17 for a digest ---- */
 
 #define TERN_WORD_REVOKED 31u /* instead of the call: the member has given up the meeting */
@@ -196,8 +202,21 @@ static inline uint32_t tern_meeting_awaited(uint32_t meeting, uint32_t used, boo
     return page && meeting - used < meeting - cell ? used : cell;
 }
 
-/* Wait until this member may write its cell, and with page its page. */
+/* The meeting with which all members must be done before all pages and the cell of a meeting can be written again.
+ * used: the last meetings that used the pages. */
+static inline uint32_t tern_meeting_awaited_for_pages(uint32_t meeting, const uint32_t used[TERN_BOARD_PAGES])
+{
+    uint32_t until = tern_meeting_awaited(meeting, 0, false);
+
+    for (unsigned i = 0; i < TERN_BOARD_PAGES; i++)
+        if (meeting - used[i] < meeting - until)
+            until = used[i];
+    return until;
+}
+
+/* Wait until this member may write its cell, and with page its page; or its cell and all its pages. */
 tern_status tern_meeting_wait_clear(struct tern_meeting *m, bool page);
+tern_status tern_meeting_clear_pages(struct tern_meeting *m);
 
 static inline tern_status tern_meeting_clear(struct tern_meeting *m, bool page)
 {

@@ -7,6 +7,7 @@
 #include "core/job.h"
 #include "core/links.h"
 #include "core/region.h"
+#include "op/coll/meeting.h"
 
 struct tern_reach *tern_op_reach_open(const struct tern_station *station)
 {
@@ -100,6 +101,10 @@ bool tern_op_reach_find(struct tern_reach *reach, int member, const struct tern_
     *array = (struct tern_coll_array){ .addr = place->at, .member = member };
     if (place->name == TERN_PLACE_ADDRESS)
         return true;
+    if (place->name == TERN_PLACE_PAGES) {
+        array->base = tern_pages_of(reach->station, member) + place->at;
+        return true;
+    }
     if (of->name != place->name || of->changes != changes) {
         if (!tern_core_region_named(place->name, world, &part) || !tern_link_loads(&part)) {
             tern_base_fail(TERN_ERR_LINK, "rank %d passed an array in a region that this rank cannot access", world);

@@ -1,9 +1,10 @@
 /* reach.h: how the members of a team on one node access the arrays of each other in a collective call.
  *
  * A member publishes where its arrays are (struct tern_coll_places). All members of the region's team map an array in a
- * region that Tern allocated, and access it by loads and stores. Other memory is copied by the kernel (cross-memory
- * attach), if the kernel permits that between all members. If it does not, an array in other memory is out of reach,
- * and the members send messages instead. */
+ * region that Tern allocated, and access it by loads and stores. A blocking call may copy a short source in other
+ * memory to the pages of the member's board, which all members map, too. All other memory is copied by the kernel
+ * (cross-memory attach), if the kernel permits that between all members. If it does not, an array in such memory is out
+ * of reach, and the members send messages instead. */
 #pragma once
 
 #include "op/coll/coll.h"
@@ -13,9 +14,10 @@ struct tern_coll_place {
     uint64_t name; /* name of the part of a region; or one of the constants below */
     uint64_t at;   /* offset in the part, or address */
 };
-#define TERN_PLACE_ADDRESS 0u            /* memory of the member's process */
-#define TERN_PLACE_FAR UINT64_MAX        /* memory that the others cannot access */
-#define TERN_PLACE_NONE (UINT64_MAX - 1) /* nobody accesses the array */
+#define TERN_PLACE_ADDRESS 0u             /* memory of the member's process */
+#define TERN_PLACE_FAR UINT64_MAX         /* memory that the others cannot access */
+#define TERN_PLACE_NONE (UINT64_MAX - 1)  /* nobody accesses the array */
+#define TERN_PLACE_PAGES (UINT64_MAX - 2) /* the pages of the member's board contain a copy of the array */
 
 /* The arrays of a member, as it publishes them. */
 struct tern_coll_places {

@@ -20,12 +20,19 @@ static uint64_t tag_of(const struct tern_coll *c, const struct tern_coll_step *s
     return TERN_UNLIKELY(step->checks) ? tag_special(c->tag, TAG_COMPARES) : c->tag;
 }
 
+static const char *direction(const struct tern_coll_step *step)
+{
+    return step->kind == TERN_COLL_SEND ? "to" : "from";
+}
+
 static struct tern_request *request_new(struct tern_coll *c, struct tern_coll_step *step, enum tern_request_kind kind)
 {
     struct tern_request *request = tern_op_request_new(c->station->ctx, kind);
 
     if (!request) {
-        tern_op_coll_fail(c, TERN_ERR_NOMEM, "%s: no memory for a request", c->op.call);
+        tern_op_coll_fail(c, TERN_ERR_NOMEM,
+                          "%s: no memory for the request of a message of %zu bytes %s rank %d of the team", c->op.call,
+                          step->bytes, direction(step), step->peer);
         return NULL;
     }
     request->peer = tern_core_team_world(c->station->team, step->peer);
@@ -54,8 +61,8 @@ static void send(struct tern_coll *c, struct tern_coll_step *step)
         }
     }
     if (st < 0)
-        tern_op_coll_fail(c, st, "%s: cannot send %zu bytes to rank %d of the team", c->op.call, step->bytes,
-                          step->peer);
+        tern_op_coll_fail(c, st, "%s: cannot send %zu bytes to rank %d of the team: %s", c->op.call, step->bytes,
+                          step->peer, tern_base_detail());
 }
 
 static void recv(struct tern_coll *c, struct tern_coll_step *step)
@@ -68,15 +75,17 @@ static void recv(struct tern_coll *c, struct tern_coll_step *step)
     if (!tern_op_tagged_start_recv(request, c->blocks)) {
         tern_op_request_drop(request);
         step->request = NULL;
-        tern_op_coll_fail(c, TERN_ERR_NOMEM, "%s: no memory for a receive", c->op.call);
+        tern_op_coll_fail(c, TERN_ERR_NOMEM, "%s: no memory to receive %zu bytes from rank %d of the team", c->op.call,
+                          step->bytes, step->peer);
     }
 }
 
 static void check(struct tern_coll *c, const struct tern_coll_step *step, const struct tern_request *request)
 {
     if (request->status < 0 && request->status != TERN_ERR_TRUNCATED)
-        tern_op_coll_fail(c, request->status, "%s: the message %s rank %d of the team failed", c->op.call,
-                          step->kind == TERN_COLL_SEND ? "to" : "from", step->peer);
+        tern_op_coll_fail(
+            c, request->status, "%s: a message of %zu bytes %s rank %d of the team (rank %d of the job) failed: %s",
+            c->op.call, step->bytes, direction(step), step->peer, request->peer, tern_strerror(request->status));
     else if (step->kind == TERN_COLL_RECV && request->len != step->bytes)
         tern_op_coll_fail(c, TERN_ERR_ARG,
                           "%s: rank %d of the team sent %llu bytes, but this rank, %d, expects %zu; the lengths of all "
@@ -140,13 +149,13 @@ static bool execute(struct tern_coll *c, struct tern_coll_step *step)
 
 /* ---- mismatches ---- */
 
-/* The first rank from which a message is expected; -1: none. */
-static int awaited(const struct tern_coll *c)
+/* The oldest message of a kind that is not complete; NULL: none. */
+static const struct tern_coll_step *awaited(const struct tern_coll *c, enum tern_coll_step_kind kind)
 {
     for (uint32_t i = c->oldest; i < c->next; i++)
-        if (c->step[i].request && c->step[i].kind == TERN_COLL_RECV)
-            return c->step[i].peer;
-    return -1;
+        if (c->step[i].request && c->step[i].kind == kind)
+            return &c->step[i];
+    return NULL;
 }
 
 bool tern_op_coll_run(struct tern_coll *c, bool *over)
@@ -198,14 +207,17 @@ bool tern_op_coll_stop(struct tern_coll *c)
 
 void tern_op_coll_describe(const struct tern_coll *c, char *text, size_t size)
 {
-    int peer = awaited(c);
+    const struct tern_coll_step *in = awaited(c, TERN_COLL_RECV), *out = awaited(c, TERN_COLL_SEND);
 
     if (*c->detail)
         snprintf(text, size, "%s", c->detail);
     else if (c->parked)
         snprintf(text, size, "%s that waits for its counter", c->op.call);
-    else if (peer >= 0)
-        snprintf(text, size, "%s by %s, which waits for rank %d of %d", c->op.call, c->algorithm, peer, c->size);
+    else if (in)
+        snprintf(text, size, "%s by %s, which waits for rank %d of %d", c->op.call, c->algorithm, in->peer, c->size);
+    else if (out)
+        snprintf(text, size, "%s by %s, which waits until rank %d of %d receives its message", c->op.call, c->algorithm,
+                 out->peer, c->size);
     else
         snprintf(text, size, "%s by %s, in step %u of %u", c->op.call, c->algorithm, c->next, c->steps);
 }

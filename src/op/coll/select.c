@@ -127,11 +127,21 @@ static bool suits(const struct tern_coll_algorithm *a, int size, const struct te
                                                          : TERN_COLL_RANKS);
 }
 
+/* Return whether the members of a node do not follow each other. Most steps of a binomial tree then cross the
+ * network. */
+static bool is_mixed(const struct tern_coll_nodes *nodes)
+{
+    return nodes && !nodes->ordered;
+}
+
 static const struct tern_coll_algorithm *choose(int size, const struct tern_coll_nodes *nodes,
                                                 const struct tern_coll_args *args)
 {
     const struct tern_coll_algorithm *a;
 
+    if (is_mixed(nodes) && (args->call == TERN_COLL_BROADCAST || args->call == TERN_COLL_REDUCE) &&
+        (a = find(args->call, "hierarchical")) && suits(a, size, nodes, args))
+        return a;
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
         if (rules[i].call == args->call && args->len <= rules[i].most && size >= rules[i].ranks &&
             (a = find(args->call, rules[i].name)) && suits(a, size, nodes, args))

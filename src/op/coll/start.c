@@ -17,6 +17,8 @@
 #include "op/coll/tree.h"
 #include "op/trigger/engine.h"
 
+#define POLL_EVERY 16 /* blocking calls that send messages, per poll by a member that does not wait */
+
 /* ---- the schedule ---- */
 
 /* The schedule of a team of one rank: copies. */
@@ -96,10 +98,12 @@ static bool give_up(struct tern_coll *c)
 {
     struct tern_station *station = c->station;
     bool                 over;
+    char                 text[160];
 
     pthread_mutex_lock(&station->lock);
     if (!(over = __atomic_load_n(&c->op.done, __ATOMIC_ACQUIRE) || c->ended)) {
-        tern_op_coll_fail(c, TERN_ERR_TIMEOUT, "%s: timed out", c->op.call);
+        tern_op_coll_describe(c, text, sizeof(text));
+        tern_op_coll_fail(c, TERN_ERR_TIMEOUT, "%s: its time limit passed in %s", c->op.call, text);
         c->op.events = 0;
     }
     pthread_mutex_unlock(&station->lock);
@@ -111,6 +115,22 @@ static bool give_up(struct tern_coll *c)
     return !over;
 }
 
+/* Start the operation. Returns whether it has ended, which is usual for a member that only sends. Such a member polls
+ * for messages in one of POLL_EVERY calls only, as in calls of tern_send, but it always learns of deaths. */
+static bool ends_at_once(struct tern_coll *c)
+{
+    bool polls = c->number % POLL_EVERY == 0;
+
+    tern_core_job_check_deaths();
+    tern_op_coll_arrive(c);
+    if (polls)
+        tern_core_ctx_progress(c->op.progress);
+    else
+        tern_op_coll_progress(c->station);
+    /* acquire: the results. Pairs with the end of an operation in station.c. */
+    return __atomic_load_n(&c->op.done, __ATOMIC_ACQUIRE);
+}
+
 static tern_status run_blocking(struct tern_coll *c)
 {
     struct tern_wait wait = { .poll = blocking_poll,
@@ -120,8 +140,7 @@ static tern_status run_blocking(struct tern_coll *c)
                               .nap = TERN_COLL_LOOK_NS };
     tern_status      st;
 
-    tern_op_coll_arrive(c);
-    if ((st = tern_core_wait(&wait)) < 0 && give_up(c))
+    if (!ends_at_once(c) && (st = tern_core_wait(&wait)) < 0 && give_up(c))
         return st;
     if ((st = c->op.status) < 0)
         tern_base_fail(st, "%s", c->detail);

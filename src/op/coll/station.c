@@ -301,7 +301,7 @@ void tern_op_coll_advance(struct tern_ctx *ctx)
 
 /* ---- opening and closing ---- */
 
-#define SCOPE 0x80000000u /* added to the number of the team */
+#define SCOPE 0x80000000u /* added to the id of the team, which has 31 bits */
 
 uint32_t tern_op_coll_scope(uint32_t id)
 {
@@ -312,10 +312,6 @@ static tern_status station_open(struct tern_station *station, struct tern_team *
 {
     tern_status st;
 
-    if (team->id & SCOPE)
-        return tern_base_fail(TERN_ERR_NOMEM,
-                              "collective calls on teams whose first rank is above 32767 of the job are "
-                              "not supported");
     station->team = team;
     station->group = (struct tern_link_group){ .id = tern_op_coll_scope(team->group->id) };
     station->scope = (struct tern_team){ .size = team->size,
