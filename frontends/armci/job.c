@@ -108,9 +108,17 @@ static bool has_level(const char *call, int requested)
     return false;
 }
 
+/* Start with a level of threads that MPI, too, must provide. */
+static int start_thread(const char *call, int requested)
+{
+    return tern_front_mpi_provide(call, requested) ? start(call) : FAIL;
+}
+
 ARMCI_EXPORT int PARMCI_Init_thread(int armci_requested)
 {
-    return has_level("ARMCI_Init_thread", armci_requested) ? start("ARMCI_Init_thread") : FAIL;
+    const char *call = "ARMCI_Init_thread";
+
+    return has_level(call, armci_requested) ? start_thread(call, armci_requested) : FAIL;
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_Init_thread, PARMCI_Init_thread);
 
@@ -119,7 +127,7 @@ ARMCI_EXPORT int PARMCI_Init_thread_comm(int armci_requested, armci_comm_t comm)
     if (!has_level("ARMCI_Init_thread_comm", armci_requested))
         return FAIL;
     tern_armci_comm_check("ARMCI_Init_thread_comm", comm);
-    return start("ARMCI_Init_thread_comm");
+    return start_thread("ARMCI_Init_thread_comm", armci_requested);
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_Init_thread_comm, PARMCI_Init_thread_comm);
 

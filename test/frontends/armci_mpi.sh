@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib_mpi.sh"
 LIMIT=120
 any=
+level='ARMCI_Init_thread: the level MPI_THREAD_FUNNELED is not available: MPI was initialized with MPI_THREAD_SINGLE; '
 
 for launcher in $LAUNCHERS; do
     for test in transfer atomic group shapes mixed profile; do
@@ -23,10 +24,12 @@ for launcher in $LAUNCHERS; do
         for links in shm ofi; do
             runs "MPI beside ARMCI, $links" "$launcher" 3 "$PROG/mpi_armci-$launcher" TERN_LINKS=$links
         done
-        for how in armci messages taken late never; do
+        for how in armci messages taken late never serialized funneled; do
             launch "$launcher" 2 "$PROG/mpi_armci-$launcher" $how
             check "MPI beside ARMCI, $how, $launcher" status_is 0
         done
+        launch "$launcher" 2 "$PROG/mpi_armci-$launcher" single
+        check "a level that MPI does not provide, $launcher" all_of 'status_is 0' "err_has '$level'"
     fi
     [ ! -x "$PROG/armci_group-$launcher" ] ||
         runs "a domain for each rank" "$launcher" 4 "$PROG/armci_group-$launcher" TERN_ARMCI_DOMAIN=rank
