@@ -92,6 +92,12 @@ ends_far truncate 'armci_msg_rcv: .* 64 bytes with tag 3 from rank 0 .* exceeds 
 ends domain 'armci_domain_nprocs: there is no domain with the number 99'
 ends segment 'armci_stride_info_next: there are only 1 segments'
 ends segments 'armci_stride_info_init: the box has more than 2147483647 segments'
+for how in init size pos next seg_ptr seg_size has_more destroy; do
+    ends iterator_$how "armci_stride_info_$how: the iterator is NULL"
+done
+ends split_null 'ARMCIX_Group_split: the result is NULL'
+ends dup_null 'ARMCIX_Group_dup: the result is NULL'
+ends comm_null 'ARMCIX_Get_world_comm: the result is NULL'
 ends error 'ARMCI_Error: the program gives up \(7\)'
 check "the status is that of ARMCI_Error" status_is 7
 ends abort 'ARMCI_Error: armci_msg_abort was called \(5\)'

@@ -88,6 +88,17 @@ static char *there(long offset)
     X(segment, (armci_stride_info_init(&info, &one, 0, stride, count), armci_stride_info_next(&info),         \
                 armci_stride_info_next(&info), 0))                                                            \
     X(segments, (armci_stride_info_init(&info, &one, 2, huge, huge), 0))                                      \
+    X(iterator_init, (armci_stride_info_init(NULL, &one, 1, stride, count), 0))                               \
+    X(iterator_size, armci_stride_info_size(NULL))                                                            \
+    X(iterator_pos, armci_stride_info_pos(NULL))                                                              \
+    X(iterator_next, (armci_stride_info_next(NULL), 0))                                                       \
+    X(iterator_seg_ptr, armci_stride_info_seg_ptr(NULL) != NULL)                                              \
+    X(iterator_seg_size, armci_stride_info_seg_size(NULL))                                                    \
+    X(iterator_has_more, armci_stride_info_has_more(NULL))                                                    \
+    X(iterator_destroy, (armci_stride_info_destroy(NULL), 0))                                                 \
+    X(split_null, (ARMCI_Group_get_world(&all), ARMCIX_Group_split(&all, 0, 0, NULL)))                        \
+    X(dup_null, (ARMCI_Group_get_world(&all), ARMCIX_Group_dup(&all, NULL)))                                  \
+    X(comm_null, (ARMCIX_Get_world_comm(NULL), 0))                                                            \
     X(error, (ARMCI_Error("the program gives up", 7), 0))                                                     \
     X(abort, (armci_msg_abort(5), 0))                                                                         \
     X(late, (ARMCI_Finalize(), ARMCI_Put(&value, &value, 8, 0)))
