@@ -10,7 +10,7 @@ any=
 level='ARMCI_Init_thread: the level MPI_THREAD_FUNNELED is not available: MPI was initialized with MPI_THREAD_SINGLE; '
 
 for launcher in $LAUNCHERS; do
-    for test in transfer atomic group shapes mixed profile; do
+    for test in transfer atomic group shapes mixed memget profile; do
         program=$PROG/armci_$test-$launcher
         [ -x "$program" ] || continue
         any=yes

@@ -98,6 +98,21 @@ done
 ends split_null 'ARMCIX_Group_split: the result is NULL'
 ends dup_null 'ARMCIX_Group_dup: the result is NULL'
 ends comm_null 'ARMCIX_Get_world_comm: the result is NULL'
+ends memget 'ARMCI_Memget: 8 contiguous bytes are not free in the 0 bytes .*; set TERN_ARMCI_MEMGET'
+ends memat 'ARMCI_Memat: 0 bytes at .nil. of rank 0 are not memory of ARMCI_Memget'
+export TERN_ARMCI_MEMGET=4K
+ends memget_null 'ARMCI_Memget: 8 bytes for the information at .nil.'
+ends memget_empty 'ARMCI_Memget: 0 bytes for the information at 0x'
+ends memget_long 'ARMCI_Memget: 4064 contiguous bytes are not free in the 4096 bytes'
+ends memat_end 'ARMCI_Memat: the offset is 8; the memory has 8 bytes'
+ends memat_long 'ARMCI_Memat: 5000 bytes at 0x[0-9a-f]* of rank 0 are not memory of ARMCI_Memget'
+ends memat_rank 'ARMCI_Memat: there is no rank 2'
+ends memdt 'ARMCI_Memdt: the information about the memory is NULL'
+ends memctl 'ARMCI_Memctl: the memory at 0x[0-9a-f]* has been freed'
+ends memfree 'ARMCI_Free: 0x[0-9a-f]* is no pointer to this rank'
+export TERN_ARMCI_MEMGET=4X
+ends memget 'ARMCI_Init: TERN_ARMCI_MEMGET is "4X"; it must be a number of bytes'
+unset TERN_ARMCI_MEMGET
 ends error 'ARMCI_Error: the program gives up \(7\)'
 check "the status is that of ARMCI_Error" status_is 7
 ends abort 'ARMCI_Error: armci_msg_abort was called \(5\)'

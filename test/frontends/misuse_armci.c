@@ -13,6 +13,7 @@ static int                huge[9] = { INT_MAX, INT_MAX, INT_MAX, INT_MAX, INT_MA
 static armci_hdl_t        handle;
 static armcix_mutex_hdl_t mutexes;
 static ARMCI_Group        all;
+static armci_meminfo_t    meminfo;
 
 static char *there(long offset)
 {
@@ -99,6 +100,17 @@ static char *there(long offset)
     X(split_null, (ARMCI_Group_get_world(&all), ARMCIX_Group_split(&all, 0, 0, NULL)))                        \
     X(dup_null, (ARMCI_Group_get_world(&all), ARMCIX_Group_dup(&all, NULL)))                                  \
     X(comm_null, (ARMCIX_Get_world_comm(NULL), 0))                                                            \
+    X(memget, (ARMCI_Memget(8, &meminfo, 0), 0))                                                              \
+    X(memget_null, (ARMCI_Memget(8, NULL, 0), 0))                                                             \
+    X(memget_empty, (ARMCI_Memget(0, &meminfo, 0), 0))                                                        \
+    X(memget_long, (ARMCI_Memget(64, &meminfo, 0), ARMCI_Memget(4096 - 32, &meminfo, 0), 0))                  \
+    X(memat, ARMCI_Memat(&meminfo, 0) != NULL)                                                                \
+    X(memat_end, (ARMCI_Memget(8, &meminfo, 0), ARMCI_Memat(&meminfo, 8) != NULL))                            \
+    X(memat_long, (ARMCI_Memget(8, &meminfo, 0), meminfo.size = 5000, ARMCI_Memat(&meminfo, 0) != NULL))      \
+    X(memat_rank, (ARMCI_Memget(8, &meminfo, 0), meminfo.cpid = n, ARMCI_Memat(&meminfo, 0) != NULL))         \
+    X(memdt, (ARMCI_Memdt(NULL, 0), 0))                                                                       \
+    X(memctl, (ARMCI_Memget(8, &meminfo, 0), ARMCI_Memctl(&meminfo), ARMCI_Memctl(&meminfo), 0))              \
+    X(memfree, (ARMCI_Memget(8, &meminfo, 0), ARMCI_Free(meminfo.addr)))                                      \
     X(error, (ARMCI_Error("the program gives up", 7), 0))                                                     \
     X(abort, (armci_msg_abort(5), 0))                                                                         \
     X(late, (ARMCI_Finalize(), ARMCI_Put(&value, &value, 8, 0)))
