@@ -1,5 +1,6 @@
 # ga.sh: Global Arrays programs print the same with Debian's ARMCI and with Tern's. Debian's ARMCI on Open MPI is the
-# reference for both MPIs: on MPICH, with 3 ranks, it copies a patch wrongly, which the program reports.
+# reference for both MPIs: on MPICH, with 3 ranks, it copies a patch wrongly, which the program reports. With Tern's
+# ARMCI, the ranks share memory, reach each other over the network, or are on two nodes, which are both this machine.
 #
 # builds: release debug
 # timeout: 400
@@ -18,6 +19,12 @@ compare() {
     check "$name, $launcher, $ranks ranks" all_of 'status_is 0' same_as_reference
 }
 
+# compare_on_two_nodes NAME LAUNCHER RANKS PROGRAM: the same with half of the ranks on each of two nodes.
+compare_on_two_nodes() {
+    launch_on_two_nodes "$2" "$3" "$4"
+    check "$1, $2, $3 ranks on two nodes" all_of 'status_is 0' same_as_reference
+}
+
 for test in ga_programs ga_arrays ga_fortran; do
     [ -x "$PROG/$test-debian-openmpi" ] || continue
     any=yes
@@ -30,10 +37,22 @@ for test in ga_programs ga_arrays ga_fortran; do
             compare "$test" "$launcher" "$ranks" "$PROG/$test-tern-$launcher" A=1
             compare "$test, a domain for each rank" "$launcher" "$ranks" "$PROG/$test-tern-$launcher" TERN_ARMCI_DOMAIN=rank
             compare "$test over the network" "$launcher" "$ranks" "$PROG/$test-tern-$launcher" TERN_LINKS=ofi
+            [ "$ranks" = 1 ] ||
+                compare_on_two_nodes "$test" "$launcher" "$ranks" "$PROG/$test-tern-$launcher"
             [ -z "${GA_ALL:-}" ] ||
                 compare "$test, chaos" "$launcher" "$ranks" "$PROG/$test-tern-$launcher" TERN_CHAOS=seed=3
         done
     done
 done
+# Mirrored arrays are merged if all nodes have as many ranks.
+if [ -n "$any" ] && [ -z "${GA_ALL:-}" ]; then
+    launch openmpi 4 "$PROG/ga_programs-debian-openmpi"
+    check "ga_programs with Debian's ARMCI, 4 ranks" status_is 0
+    cp "$WORK/out" "$WORK/reference"
+    for launcher in $LAUNCHERS; do
+        [ ! -x "$PROG/ga_programs-tern-$launcher" ] ||
+            compare_on_two_nodes ga_programs "$launcher" 4 "$PROG/ga_programs-tern-$launcher"
+    done
+fi
 [ -n "$any" ] || skip "Global Arrays (libglobalarrays-dev) or Open MPI is not installed"
 finish
