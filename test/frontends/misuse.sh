@@ -2,6 +2,7 @@
 # on the same node. A killed rank ends the job, too, whatever call the others wait in.
 #
 # builds: release debug asan
+# timeout: 300
 . "$(dirname "$0")/../fault/lib.sh"
 LIMIT=60
 none='belongs to no memory of rank 1 that ARMCI_Malloc has allocated'
@@ -22,8 +23,18 @@ ends_far() {
 # dies HOW: rank 1 is killed while rank 0 waits in this way. ternrun says so in one line, and Tern adds nothing.
 dies() {
     job "$BIN/ternrun" -n 2 "$PROG/misuse_armci" "$1"
-    check "$1" all_of 'not_hung' '! status_is 0' "err_has 'rank 1 .* was killed by signal 9'" 'err_count . 1'
+    check "$1" says_killed
 }
+
+# dies_far HOW: the same with rank 1 over the network and on another host.
+dies_far() {
+    job env TERN_LINKS=ofi "$BIN/ternrun" -n 2 "$PROG/misuse_armci" "$1"
+    check "$1 over the network" says_killed
+    job "$BIN/ternrun" --hosts a:1,b:1 --agent "$(dirname "$0")/../agent" "$PROG/misuse_armci" "$1"
+    check "$1 on two hosts" says_killed
+}
+
+says_killed() { not_hung && ! status_is 0 && err_has 'rank 1 .* was killed by signal 9' && err_count . 1; }
 
 ends early 'ARMCI_Put: ARMCI is not initialized; call ARMCI_Init first'
 ends late 'ARMCI_Put: ARMCI is not initialized; call ARMCI_Init first'
@@ -119,6 +130,9 @@ ends abort 'ARMCI_Error: armci_msg_abort was called \(5\)'
 check "the status is that of armci_msg_abort" status_is 5
 for how in barrier lock receive notify gop flag; do
     dies die_$how
+done
+for how in lock receive flag; do
+    dies_far die_$how
 done
 check_clean "misuse"
 finish

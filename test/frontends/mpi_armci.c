@@ -134,8 +134,8 @@ static void check_levels(void)
     }
 }
 
-/* Begin: "armci" lets ARMCI_Init initialize MPI, "messages" armci_msg_init, and "serialized" ARMCI_Init_thread; "single"
- * and "funneled" initialize MPI with these levels. */
+/* Begin: "armci" lets ARMCI_Init initialize MPI, "messages" armci_msg_init, and "serialized" ARMCI_Init_thread;
+ * "single" and "funneled" initialize MPI with these levels. */
 static void begin(const char *how)
 {
     int provided = MPI_THREAD_SINGLE;
