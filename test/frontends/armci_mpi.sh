@@ -3,7 +3,7 @@
 # rank. ARMCI_ALL runs all numbers of ranks, and also libfabric between the nodes.
 #
 # builds: release debug
-# timeout: 400
+# timeout: 600
 # long: ARMCI_ALL=1
 . "$(dirname "$0")/lib_mpi.sh"
 LIMIT=120
