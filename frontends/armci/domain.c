@@ -79,6 +79,13 @@ ARMCI_EXPORT int ARMCI_Same_node(int proc)
     return armci_domain_same_id(ARMCI_DOMAIN_SMP, proc);
 }
 
+/* The name of this question in the original ARMCI. */
+ARMCI_EXPORT int armci_sameclusnode(int proc)
+{
+    tern_armci_check_rank("armci_sameclusnode", proc);
+    return armci_domain_same_id(ARMCI_DOMAIN_SMP, proc);
+}
+
 ARMCI_EXPORT int ARMCI_Uses_shm(void)
 {
     tern_armci_check_running("ARMCI_Uses_shm");

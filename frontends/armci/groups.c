@@ -238,6 +238,8 @@ ARMCI_EXPORT int ARMCIX_Group_split(ARMCI_Group *parent, int color, int key, ARM
     int                     *ranks = tern_front_alloc(call, (size_t)from->size, sizeof *ranks), n = 0;
     struct wish              mine = { color, key, from->rank };
 
+    if (new_group == NULL)
+        tern_front_die(call, "the result is NULL");
     tern_front_check(tern_allgather(from->ctx, &mine, sizeof mine, wishes), call, "exchanging colours");
     qsort(wishes, (size_t)from->size, sizeof *wishes, by_key);
     for (int i = 0; i < from->size; i++) {
@@ -254,6 +256,8 @@ ARMCI_EXPORT int ARMCIX_Group_dup(ARMCI_Group *parent, ARMCI_Group *new_group)
 {
     struct tern_armci_group *from = tern_armci_group_of("ARMCIX_Group_dup", parent);
 
+    if (new_group == NULL)
+        tern_front_die("ARMCIX_Group_dup", "the result is NULL");
     *new_group = create("ARMCIX_Group_dup", from->tables, from->size);
     return 0;
 }
@@ -261,6 +265,8 @@ ARMCI_EXPORT int ARMCIX_Group_dup(ARMCI_Group *parent, ARMCI_Group *new_group)
 ARMCI_EXPORT void ARMCIX_Get_world_comm(armci_comm_t *comm)
 {
     tern_armci_check_running("ARMCIX_Get_world_comm");
+    if (comm == NULL)
+        tern_front_die("ARMCIX_Get_world_comm", "the result is NULL");
     *comm = tern_armci.world.comm;
 }
 

@@ -26,15 +26,25 @@ static bool wants_split_nodes(const char *call)
     return true;
 }
 
-/* Let the domains be the nodes only if all ranks agree. */
-static void agree_on_domains(const char *call)
-{
-    unsigned char mine = tern_armci.whole_nodes, *all = tern_front_alloc(call, (size_t)tern_armci.size, 1);
+/* What a rank tells the others when it starts. */
+struct beginning {
+    bool whole_nodes; /* the rank's domain may be its node */
+    bool heap;        /* the rank wants memory for ARMCI_Memget */
+};
 
-    tern_front_check(tern_allgather(tern_armci.near_ctx, &mine, 1, all), call, "agreeing on domains");
-    for (int rank = 0; rank < tern_armci.size; rank++)
-        tern_armci.whole_nodes = tern_armci.whole_nodes && all[rank];
+/* Let the domains be the nodes only if all ranks agree. Returns whether any rank wants memory for ARMCI_Memget. */
+static bool agree(const char *call, bool heap)
+{
+    struct beginning  mine = { tern_armci.whole_nodes, heap };
+    struct beginning *all = tern_front_alloc(call, (size_t)tern_armci.size, sizeof mine);
+
+    tern_front_check(tern_allgather(tern_armci.near_ctx, &mine, sizeof mine, all), call, "agreeing on domains");
+    for (int rank = 0; rank < tern_armci.size; rank++) {
+        tern_armci.whole_nodes = tern_armci.whole_nodes && all[rank].whole_nodes;
+        heap = heap || all[rank].heap;
+    }
     free(all);
+    return heap;
 }
 
 /* Record which ranks are near. A rank is near if this process can load from and store to its part of a region. */
@@ -51,7 +61,6 @@ static void find_near(const char *call)
         if (tern_node_of(rank) == tern_node_of(tern_armci.me) && !tern_armci.near[rank])
             tern_armci.whole_nodes = false; /* for instance because of TERN_LINKS=ofi */
     }
-    agree_on_domains(call);
 }
 
 static void create_contexts(const char *call)
@@ -67,7 +76,9 @@ static void create_contexts(const char *call)
 
 static int start(const char *call)
 {
-    int size;
+    uint64_t heap_bytes;
+    bool     heap;
+    int      size;
 
     if (!tern_front_start(call))
         return 0;
@@ -76,10 +87,14 @@ static int start(const char *call)
     create_contexts(call);
     tern_armci.size = size;
     find_near(call);
+    heap_bytes = tern_armci_wished_heap(call);
+    heap = agree(call, heap_bytes > 0);
     tern_armci.peers = tern_front_alloc(call, (size_t)size, sizeof *tern_armci.peers);
     tern_armci.waited = tern_front_alloc(call, (size_t)size, sizeof *tern_armci.waited);
     tern_armci_start_groups();
     tern_armci_start_odd(call);
+    if (heap)
+        tern_armci_start_heap(call, heap_bytes);
     return 0;
 }
 
@@ -108,9 +123,17 @@ static bool has_level(const char *call, int requested)
     return false;
 }
 
+/* Start with a level of threads that MPI, too, must provide. */
+static int start_thread(const char *call, int requested)
+{
+    return tern_front_mpi_provide(call, requested) ? start(call) : FAIL;
+}
+
 ARMCI_EXPORT int PARMCI_Init_thread(int armci_requested)
 {
-    return has_level("ARMCI_Init_thread", armci_requested) ? start("ARMCI_Init_thread") : FAIL;
+    const char *call = "ARMCI_Init_thread";
+
+    return has_level(call, armci_requested) ? start_thread(call, armci_requested) : FAIL;
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_Init_thread, PARMCI_Init_thread);
 
@@ -119,7 +142,7 @@ ARMCI_EXPORT int PARMCI_Init_thread_comm(int armci_requested, armci_comm_t comm)
     if (!has_level("ARMCI_Init_thread_comm", armci_requested))
         return FAIL;
     tern_armci_comm_check("ARMCI_Init_thread_comm", comm);
-    return start("ARMCI_Init_thread_comm");
+    return start_thread("ARMCI_Init_thread_comm", armci_requested);
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_Init_thread_comm, PARMCI_Init_thread_comm);
 
@@ -145,6 +168,7 @@ static void stop(const char *call)
     tern_armci_drop_mutexes();
     tern_armci_stop_odd(call);
     tern_armci_drop_messages();
+    tern_armci_drop_heap();
     tern_armci_drop_blocks();
     tern_armci_stop_groups();
     tern_front_check(tern_region_free(tern_armci.words), call, "freeing the counters of notifications");

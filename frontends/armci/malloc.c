@@ -51,7 +51,8 @@ static tern_region *create_region(const char *call, const struct tern_armci_grou
     return region;
 }
 
-static int allocate(const char *call, void **pointers, armci_size_t bytes, const ARMCI_Group *group)
+struct tern_armci_block *tern_armci_malloc(const char *call, void **pointers, armci_size_t bytes,
+                                           const ARMCI_Group *group)
 {
     struct tern_armci_group *g = tern_armci_group_of(call, group);
     struct tern_armci_block *block;
@@ -64,7 +65,7 @@ static int allocate(const char *call, void **pointers, armci_size_t bytes, const
     region = create_region(call, g, bytes);
     if (region == NULL) {
         memset(pointers, 0, (size_t)g->size * sizeof *pointers);
-        return FAIL;
+        return NULL;
     }
     block = tern_front_alloc(call, 1, sizeof *block);
     block->region = region;
@@ -74,7 +75,12 @@ static int allocate(const char *call, void **pointers, armci_size_t bytes, const
     block->next = tern_armci.blocks;
     tern_armci.blocks = block;
     publish(call, block, pointers);
-    return 0;
+    return block;
+}
+
+static int allocate(const char *call, void **pointers, armci_size_t bytes, const ARMCI_Group *group)
+{
+    return tern_armci_malloc(call, pointers, bytes, group) != NULL ? 0 : FAIL;
 }
 
 ARMCI_EXPORT int PARMCI_Malloc(void **base_ptrs, armci_size_t size)
@@ -176,7 +182,7 @@ static int deallocate(const char *call, void *ptr, const ARMCI_Group *group)
 
     if (ptr != NULL) {
         block = tern_armci_block_at(tern_armci.me, ptr);
-        if (block == NULL || ptr != tern_region_ptr(block->region, block->group->rank))
+        if (block == NULL || block == tern_armci.heap || ptr != tern_region_ptr(block->region, block->group->rank))
             tern_front_die(call, "%p is no pointer to this rank's part of an allocation", ptr);
         if (g != NULL && block->group != g)
             tern_front_die(call, "%p belongs to an allocation of another group", ptr);

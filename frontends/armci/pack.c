@@ -33,6 +33,13 @@ ARMCI_EXPORT void armci_read_strided(void *ptr, int stride_levels, int stride_ar
     pack("armci_read_strided", ptr, stride_levels, stride_arr, count, buf, false);
 }
 
+/* Check the address of an iterator. */
+static void check_iterator(const char *call, const stride_info_t *sinfo)
+{
+    if (TERN_UNLIKELY(sinfo == NULL))
+        tern_front_die(call, "the iterator is NULL");
+}
+
 ARMCI_EXPORT void armci_stride_info_init(stride_info_t *sinfo, void *base_ptr, int stride_levels, const int *stride_arr,
                                          const int *seg_count)
 {
@@ -45,6 +52,7 @@ ARMCI_EXPORT void armci_stride_info_init(stride_info_t *sinfo, void *base_ptr, i
                                   .levels = stride_levels };
     bool                  any = tern_armci_check_box(call, &box);
 
+    check_iterator(call, sinfo);
     *sinfo = (stride_info_t){ .base_ptr = base_ptr, .stride_levels = stride_levels, .size = any ? 1 : 0 };
     sinfo->seg_count[0] = seg_count[0];
     for (int i = 0; i < stride_levels; i++) {
@@ -58,21 +66,25 @@ ARMCI_EXPORT void armci_stride_info_init(stride_info_t *sinfo, void *base_ptr, i
 /* An iterator has no memory of its own; its use ends here. */
 ARMCI_EXPORT void armci_stride_info_destroy(stride_info_t *sinfo)
 {
+    check_iterator("armci_stride_info_destroy", sinfo);
     sinfo->size = sinfo->pos = 0;
 }
 
 ARMCI_EXPORT int armci_stride_info_size(stride_info_t *sinfo)
 {
+    check_iterator("armci_stride_info_size", sinfo);
     return sinfo->size;
 }
 
 ARMCI_EXPORT int armci_stride_info_pos(stride_info_t *sinfo)
 {
+    check_iterator("armci_stride_info_pos", sinfo);
     return sinfo->pos;
 }
 
 ARMCI_EXPORT void armci_stride_info_next(stride_info_t *sinfo)
 {
+    check_iterator("armci_stride_info_next", sinfo);
     if (sinfo->pos >= sinfo->size)
         tern_front_die("armci_stride_info_next", "there are only %d segments", sinfo->size);
     sinfo->pos++;
@@ -85,8 +97,10 @@ ARMCI_EXPORT void armci_stride_info_next(stride_info_t *sinfo)
 
 ARMCI_EXPORT void *armci_stride_info_seg_ptr(stride_info_t *sinfo)
 {
-    char *ptr = sinfo->base_ptr;
+    char *ptr;
 
+    check_iterator("armci_stride_info_seg_ptr", sinfo);
+    ptr = sinfo->base_ptr;
     if (sinfo->pos >= sinfo->size)
         tern_front_die("armci_stride_info_seg_ptr", "there are only %d segments", sinfo->size);
     for (int i = 0; i < sinfo->stride_levels; i++)
@@ -96,10 +110,12 @@ ARMCI_EXPORT void *armci_stride_info_seg_ptr(stride_info_t *sinfo)
 
 ARMCI_EXPORT int armci_stride_info_seg_size(stride_info_t *sinfo)
 {
+    check_iterator("armci_stride_info_seg_size", sinfo);
     return sinfo->seg_count[0];
 }
 
 ARMCI_EXPORT int armci_stride_info_has_more(stride_info_t *sinfo)
 {
+    check_iterator("armci_stride_info_has_more", sinfo);
     return sinfo->pos < sinfo->size;
 }

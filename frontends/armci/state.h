@@ -77,6 +77,7 @@ struct tern_armci {
     ARMCI_Group              world, chosen; /* the group of all ranks, and the default group */
     uint64_t                *waited;        /* [size] notifications of each rank that this rank has waited for */
     bool                     whole_nodes;   /* domains are nodes; otherwise each rank is a domain */
+    struct tern_armci_block *heap;          /* the memory of ARMCI_Memget; NULL: there is none */
 };
 extern struct tern_armci tern_armci __attribute__((visibility("hidden")));
 
@@ -233,7 +234,14 @@ void         tern_armci_comm_check(const char *call, armci_comm_t comm);
 /* mutex.c */
 void tern_armci_drop_mutexes(void);
 
-/* malloc.c */
-void tern_armci_drop_blocks(void);
+/* malloc.c: create an allocation of a group. If there is not enough memory, the call returns NULL at all ranks. */
+struct tern_armci_block *tern_armci_malloc(const char *call, void **pointers, armci_size_t bytes,
+                                           const ARMCI_Group *group);
+void                     tern_armci_drop_blocks(void);
+
+/* memget.c: the heap of ARMCI_Memget: the size that this rank wants, and its beginning at all ranks. */
+uint64_t tern_armci_wished_heap(const char *call);
+void     tern_armci_start_heap(const char *call, uint64_t bytes);
+void     tern_armci_drop_heap(void);
 
 #endif

@@ -42,6 +42,12 @@ static inline void tern_front_check(tern_status status, const char *call, const 
 /* Allocate memory that is zeroed, or end the job. */
 void *tern_front_alloc(const char *call, size_t count, size_t size);
 
+/* Provide a level of thread support of MPI, MPI_THREAD_SINGLE (0) to MPI_THREAD_MULTIPLE (3), before
+ * tern_front_start. The call initializes MPI with the level if the program has not initialized MPI, and compares the
+ * level with the one that MPI provides. Returns whether MPI provides the level or a higher one; otherwise the call
+ * prints a line that names both. Without MPI, every level is available. */
+bool tern_front_mpi_provide(const char *call, int level);
+
 /* The part that concerns MPI. begin runs before tern_init, joined after it, end when the last user has ended, and leave
  * when the process exits. MPI is finalized then if the front end has initialized it. */
 void tern_front_mpi_begin(const char *call);

@@ -8,6 +8,7 @@
  */
 #include <mpi.h>
 #include <pthread.h>
+#include <stdio.h>
 
 #include "front.h"
 
@@ -38,6 +39,36 @@ static void move_mpi(void *arg)
     (void)arg;
     if (!tern_front_mpi_over() && (!one_thread || pthread_equal(pthread_self(), starter)))
         (void)MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, quiet_comm, &found, MPI_STATUS_IGNORE);
+}
+
+static const char *name_of(int level)
+{
+    switch (level) {
+    case MPI_THREAD_SINGLE: return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED: return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED: return "MPI_THREAD_SERIALIZED";
+    default: return "MPI_THREAD_MULTIPLE";
+    }
+}
+
+bool tern_front_mpi_provide(const char *call, int level)
+{
+    int initialized, provided;
+
+    if (tern_front_mpi_over())
+        return true; /* no thread calls MPI any more */
+    MPI_Initialized(&initialized);
+    if (initialized)
+        MPI_Query_thread(&provided);
+    else if (MPI_Init_thread(NULL, NULL, level, &provided) != MPI_SUCCESS)
+        tern_front_die(call, "MPI_Init_thread failed");
+    initialized_here = initialized_here || !initialized;
+    if (provided >= level)
+        return true;
+    fprintf(stderr, "tern: %s: the level %s is not available: %s %s; %s\n", call, name_of(level),
+            initialized ? "MPI was initialized with" : "this MPI provides at most", name_of(provided),
+            initialized ? "initialize MPI by MPI_Init_thread with the higher level" : "request this level");
+    return false;
 }
 
 void tern_front_mpi_begin(const char *call)

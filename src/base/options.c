@@ -225,8 +225,8 @@ static const char *nearest(const char *name)
 
 /* Variables that cause no warning: those that ternrun sets for programs and scripts that do not use Tern, and the
  * options of front ends, which read these options themselves. */
-static const char *const told[] = { "TERN_RANK", "TERN_SIZE", "TERN_LOCAL_RANK", "TERN_LOCAL_SIZE",
-                                    "TERN_ARMCI_DOMAIN" };
+static const char *const told[] = { "TERN_RANK",       "TERN_SIZE",         "TERN_LOCAL_RANK",
+                                    "TERN_LOCAL_SIZE", "TERN_ARMCI_DOMAIN", "TERN_ARMCI_MEMGET" };
 
 static bool is_known(const char *name)
 {

@@ -1,7 +1,7 @@
 /* armci_atomic.c: ARMCI's accumulates, read-modify-write operations, mutexes and notifications, by all ranks at once.
  *
  * ranks: 1 2 3 4 8
- * hosts: a:2,b:2
+ * hosts: a:2,b:2 a:1,b:1 a:2,b:1
  */
 #include "armci_test.h"
 

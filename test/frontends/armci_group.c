@@ -1,7 +1,7 @@
 /* armci_group.c: ARMCI's groups, allocations of different sizes, domains, messages and collective calls.
  *
  * ranks: 1 2 3 4 8
- * hosts: a:2,b:2
+ * hosts: a:2,b:2 a:1,b:1 a:2,b:1
  * env: TERN_ARMCI_DOMAIN=rank
  */
 #include <stdint.h>

@@ -3,7 +3,7 @@
  * their own, frees in any order, lists across allocations, many types and operations of reductions, scopes of groups.
  *
  * ranks: 1 2 3 4 8
- * hosts: a:2,b:2
+ * hosts: a:2,b:2 a:1,b:1 a:2,b:1
  * env: TERN_ARMCI_DOMAIN=rank
  */
 #include "armci_test.h"

@@ -42,7 +42,7 @@ static void check_names(void)
     MUST(S(NbGetV) && S(NbAccV) && S(PutValueInt) && S(PutValueLong) && S(PutValueFloat) && S(PutValueDouble));
     MUST(S(NbPutValueInt) && S(NbPutValueLong) && S(NbPutValueFloat) && S(NbPutValueDouble) && S(GetValueInt));
     MUST(S(GetValueLong) && S(GetValueFloat) && S(GetValueDouble) && S(Rmw) && S(Create_mutexes));
-    MUST(S(Destroy_mutexes) && S(Lock) && S(Unlock));
+    MUST(S(Destroy_mutexes) && S(Lock) && S(Unlock) && S(Memget) && S(Memat));
     MUST(is_same((function)armci_notify, (function)parmci_notify) &&
          is_same((function)armci_notify_wait, (function)parmci_notify_wait));
     MUST(is_same((function)armci_msg_group_barrier, (function)parmci_msg_group_barrier));

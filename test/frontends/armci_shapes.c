@@ -5,7 +5,7 @@
  * each in its own window of the slice, with handles of all kinds, and then completes them.
  *
  * ranks: 1 2 3 4 8
- * hosts: a:2,b:2
+ * hosts: a:2,b:2 a:1,b:1 a:2,b:1
  */
 #include "armci_test.h"
 

@@ -2,7 +2,7 @@
  * handle, with an aggregate handle and without a handle.
  *
  * ranks: 1 2 3 4 8
- * hosts: a:2,b:2
+ * hosts: a:2,b:2 a:1,b:1 a:2,b:1
  */
 #include "armci_test.h"
 

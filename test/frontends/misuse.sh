@@ -2,6 +2,7 @@
 # on the same node. A killed rank ends the job, too, whatever call the others wait in.
 #
 # builds: release debug asan
+# timeout: 300
 . "$(dirname "$0")/../fault/lib.sh"
 LIMIT=60
 none='belongs to no memory of rank 1 that ARMCI_Malloc has allocated'
@@ -22,8 +23,18 @@ ends_far() {
 # dies HOW: rank 1 is killed while rank 0 waits in this way. ternrun says so in one line, and Tern adds nothing.
 dies() {
     job "$BIN/ternrun" -n 2 "$PROG/misuse_armci" "$1"
-    check "$1" all_of 'not_hung' '! status_is 0' "err_has 'rank 1 .* was killed by signal 9'" 'err_count . 1'
+    check "$1" says_killed
 }
+
+# dies_far HOW: the same with rank 1 over the network and on another host.
+dies_far() {
+    job env TERN_LINKS=ofi "$BIN/ternrun" -n 2 "$PROG/misuse_armci" "$1"
+    check "$1 over the network" says_killed
+    job "$BIN/ternrun" --hosts a:1,b:1 --agent "$(dirname "$0")/../agent" "$PROG/misuse_armci" "$1"
+    check "$1 on two hosts" says_killed
+}
+
+says_killed() { not_hung && ! status_is 0 && err_has 'rank 1 .* was killed by signal 9' && err_count . 1; }
 
 ends early 'ARMCI_Put: ARMCI is not initialized; call ARMCI_Init first'
 ends late 'ARMCI_Put: ARMCI is not initialized; call ARMCI_Init first'
@@ -92,12 +103,36 @@ ends_far truncate 'armci_msg_rcv: .* 64 bytes with tag 3 from rank 0 .* exceeds 
 ends domain 'armci_domain_nprocs: there is no domain with the number 99'
 ends segment 'armci_stride_info_next: there are only 1 segments'
 ends segments 'armci_stride_info_init: the box has more than 2147483647 segments'
+for how in init size pos next seg_ptr seg_size has_more destroy; do
+    ends iterator_$how "armci_stride_info_$how: the iterator is NULL"
+done
+ends split_null 'ARMCIX_Group_split: the result is NULL'
+ends dup_null 'ARMCIX_Group_dup: the result is NULL'
+ends comm_null 'ARMCIX_Get_world_comm: the result is NULL'
+ends memget 'ARMCI_Memget: 8 contiguous bytes are not free in the 0 bytes .*; set TERN_ARMCI_MEMGET'
+ends memat 'ARMCI_Memat: 0 bytes at .nil. of rank 0 are not memory of ARMCI_Memget'
+export TERN_ARMCI_MEMGET=4K
+ends memget_null 'ARMCI_Memget: 8 bytes for the information at .nil.'
+ends memget_empty 'ARMCI_Memget: 0 bytes for the information at 0x'
+ends memget_long 'ARMCI_Memget: 4064 contiguous bytes are not free in the 4096 bytes'
+ends memat_end 'ARMCI_Memat: the offset is 8; the memory has 8 bytes'
+ends memat_long 'ARMCI_Memat: 5000 bytes at 0x[0-9a-f]* of rank 0 are not memory of ARMCI_Memget'
+ends memat_rank 'ARMCI_Memat: there is no rank 2'
+ends memdt 'ARMCI_Memdt: the information about the memory is NULL'
+ends memctl 'ARMCI_Memctl: the memory at 0x[0-9a-f]* has been freed'
+ends memfree 'ARMCI_Free: 0x[0-9a-f]* is no pointer to this rank'
+export TERN_ARMCI_MEMGET=4X
+ends memget 'ARMCI_Init: TERN_ARMCI_MEMGET is "4X"; it must be a number of bytes'
+unset TERN_ARMCI_MEMGET
 ends error 'ARMCI_Error: the program gives up \(7\)'
 check "the status is that of ARMCI_Error" status_is 7
 ends abort 'ARMCI_Error: armci_msg_abort was called \(5\)'
 check "the status is that of armci_msg_abort" status_is 5
 for how in barrier lock receive notify gop flag; do
     dies die_$how
+done
+for how in lock receive flag; do
+    dies_far die_$how
 done
 check_clean "misuse"
 finish

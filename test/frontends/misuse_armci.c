@@ -2,6 +2,7 @@
  * others wait; misuse.sh and misuse_mpi.sh expect how the job ends. */
 #include <limits.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "armci_test.h"
 
@@ -13,6 +14,7 @@ static int                huge[9] = { INT_MAX, INT_MAX, INT_MAX, INT_MAX, INT_MA
 static armci_hdl_t        handle;
 static armcix_mutex_hdl_t mutexes;
 static ARMCI_Group        all;
+static armci_meminfo_t    meminfo;
 
 static char *there(long offset)
 {
@@ -88,6 +90,28 @@ static char *there(long offset)
     X(segment, (armci_stride_info_init(&info, &one, 0, stride, count), armci_stride_info_next(&info),         \
                 armci_stride_info_next(&info), 0))                                                            \
     X(segments, (armci_stride_info_init(&info, &one, 2, huge, huge), 0))                                      \
+    X(iterator_init, (armci_stride_info_init(NULL, &one, 1, stride, count), 0))                               \
+    X(iterator_size, armci_stride_info_size(NULL))                                                            \
+    X(iterator_pos, armci_stride_info_pos(NULL))                                                              \
+    X(iterator_next, (armci_stride_info_next(NULL), 0))                                                       \
+    X(iterator_seg_ptr, armci_stride_info_seg_ptr(NULL) != NULL)                                              \
+    X(iterator_seg_size, armci_stride_info_seg_size(NULL))                                                    \
+    X(iterator_has_more, armci_stride_info_has_more(NULL))                                                    \
+    X(iterator_destroy, (armci_stride_info_destroy(NULL), 0))                                                 \
+    X(split_null, (ARMCI_Group_get_world(&all), ARMCIX_Group_split(&all, 0, 0, NULL)))                        \
+    X(dup_null, (ARMCI_Group_get_world(&all), ARMCIX_Group_dup(&all, NULL)))                                  \
+    X(comm_null, (ARMCIX_Get_world_comm(NULL), 0))                                                            \
+    X(memget, (ARMCI_Memget(8, &meminfo, 0), 0))                                                              \
+    X(memget_null, (ARMCI_Memget(8, NULL, 0), 0))                                                             \
+    X(memget_empty, (ARMCI_Memget(0, &meminfo, 0), 0))                                                        \
+    X(memget_long, (ARMCI_Memget(64, &meminfo, 0), ARMCI_Memget(4096 - 32, &meminfo, 0), 0))                  \
+    X(memat, ARMCI_Memat(&meminfo, 0) != NULL)                                                                \
+    X(memat_end, (ARMCI_Memget(8, &meminfo, 0), ARMCI_Memat(&meminfo, 8) != NULL))                            \
+    X(memat_long, (ARMCI_Memget(8, &meminfo, 0), meminfo.size = 5000, ARMCI_Memat(&meminfo, 0) != NULL))      \
+    X(memat_rank, (ARMCI_Memget(8, &meminfo, 0), meminfo.cpid = n, ARMCI_Memat(&meminfo, 0) != NULL))         \
+    X(memdt, (ARMCI_Memdt(NULL, 0), 0))                                                                       \
+    X(memctl, (ARMCI_Memget(8, &meminfo, 0), ARMCI_Memctl(&meminfo), ARMCI_Memctl(&meminfo), 0))              \
+    X(memfree, (ARMCI_Memget(8, &meminfo, 0), ARMCI_Free(meminfo.addr)))                                      \
     X(error, (ARMCI_Error("the program gives up", 7), 0))                                                     \
     X(abort, (armci_msg_abort(5), 0))                                                                         \
     X(late, (ARMCI_Finalize(), ARMCI_Put(&value, &value, 8, 0)))
@@ -114,13 +138,15 @@ static void truncate_message(void)
         armci_msg_rcv(3, &value, 8, NULL, 0);
 }
 
-/* The last rank dies; the others wait for it in this way. */
+/* The last rank dies, or exits as if it had finished; the others wait for it in this way. */
 static void die(const char *how)
 {
     ARMCI_Create_mutexes(1);
     if (me == n - 1)
         ARMCI_Lock(0, 0);
     ARMCI_Barrier();
+    if (me == n - 1 && strcmp(how, "die_exit") == 0)
+        _exit(0);
     if (me == n - 1)
         (void)raise(SIGKILL);
     if (strcmp(how, "die_lock") == 0)

@@ -116,13 +116,45 @@ static void check_communicators(void)
     free(list);
 }
 
-/* Begin: "armci" lets ARMCI_Init initialize MPI, "messages" armci_msg_init. */
+/* ARMCI starts with the levels of threads that MPI provides, and refuses higher ones. */
+static void check_levels(void)
+{
+    int provided;
+
+    MPI_Query_thread(&provided);
+    for (int level = MPI_THREAD_SINGLE; level <= MPI_THREAD_MULTIPLE; level++) {
+        int available = level <= provided && level < MPI_THREAD_MULTIPLE;
+
+        MUST(ARMCI_Init_thread(level) == (available ? 0 : FAIL));
+        MUST(ARMCI_Init_thread_comm(level, MPI_COMM_WORLD) == (available ? 0 : FAIL));
+        MUST(ARMCI_Initialized() == available);
+        for (int times = 0; times < 2; times++)
+            MUST(ARMCI_Finalize() == 0);
+        MUST(!ARMCI_Initialized());
+    }
+}
+
+/* Begin: "armci" lets ARMCI_Init initialize MPI, "messages" armci_msg_init, and "serialized" ARMCI_Init_thread;
+ * "single" and "funneled" initialize MPI with these levels. */
 static void begin(const char *how)
 {
-    if (strcmp(how, "messages") == 0)
+    int provided = MPI_THREAD_SINGLE;
+
+    if (strcmp(how, "messages") == 0) {
         armci_msg_init(NULL, NULL);
-    else if (strcmp(how, "armci") != 0)
+    } else if (strcmp(how, "serialized") == 0) {
+        MUST(ARMCI_Init_thread(MPI_THREAD_SERIALIZED) == 0 && ARMCI_Finalize() == 0);
+        MPI_Query_thread(&provided);
+        MUST(provided >= MPI_THREAD_SERIALIZED);
+    } else if (strcmp(how, "funneled") == 0) {
+        MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+        check_levels();
+    } else if (strcmp(how, "single") == 0) {
         MPI_Init(NULL, NULL);
+        check_levels();
+    } else if (strcmp(how, "armci") != 0) {
+        MPI_Init(NULL, NULL);
+    }
     start();
 }
 
@@ -131,7 +163,7 @@ static void end(const char *how)
 {
     void **left;
 
-    if (strcmp(how, "armci") == 0) {
+    if (strcmp(how, "armci") == 0 || strcmp(how, "serialized") == 0) {
         finish();
     } else if (strcmp(how, "late") == 0) {
         MPI_Finalize();

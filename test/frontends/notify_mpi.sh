@@ -9,20 +9,6 @@ LIMIT=300
 any=
 all=${NOTIFY_ALL:+all}
 
-# on_two_nodes NAME LAUNCHER RANKS PROGRAM [ARGUMENT...]: the program succeeds with half of the ranks on each of two
-# nodes.
-on_two_nodes() {
-    local name=$1 launcher=$2 ranks=$3
-    shift 3
-    command_of "$launcher" $(((ranks + 1) / 2))
-    case $launcher in
-    openmpi) CMD+=(-x TERN_NODE=a "$@" : -n $((ranks / 2)) -x TERN_NODE=b "$@") ;;
-    mpich) CMD+=(-env TERN_NODE a "$@" : -n $((ranks / 2)) -env TERN_NODE b "$@") ;;
-    esac
-    launched "${CMD[@]}"
-    check "$name, $launcher, $ranks ranks on two nodes" status_is 0
-}
-
 # everywhere NAME LAUNCHER RANKS PROGRAM [ARGUMENT...]: run the program on one node, on two, and with NOTIFY_ALL also
 # over the network alone.
 everywhere() {

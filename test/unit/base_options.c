@@ -172,10 +172,10 @@ static void misspelt_names_get_the_nearest(void **state)
     memset(long_name + 5, 'A', sizeof(long_name) - 6);
     assert_non_null(strstr(said(ENV(long_name), TERN_OK), "tern-info"));
     assert_string_equal(said(ENV("TERN_UNHEARD=1", "TERN_BOOT=x"), TERN_OK), ""); /* ternrun has reported it */
-    assert_string_equal(
-        said(ENV("TERN_RANK=1", "TERN_SIZE=2", "TERN_LOCAL_RANK=0", "TERN_LOCAL_SIZE=1", "TERN_ARMCI_DOMAIN=rank"),
-             TERN_OK),
-        "");
+    assert_string_equal(said(ENV("TERN_RANK=1", "TERN_SIZE=2", "TERN_LOCAL_RANK=0", "TERN_LOCAL_SIZE=1",
+                                 "TERN_ARMCI_DOMAIN=rank", "TERN_ARMCI_MEMGET=64K"),
+                             TERN_OK),
+                        "");
     assert_string_equal(said(ENV("TERNARY=1", "TERN=2", "_TERN_LOG=3"), TERN_OK), "");
 }
 

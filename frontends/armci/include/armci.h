@@ -13,6 +13,7 @@
 #define TERN_ARMCI_H
 
 #include <armci_comm.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,8 +22,15 @@ extern "C" {
 /* The version of ARMCI-MPI's interface that this one is compatible with. */
 #define ARMCI_MPI 3
 
-/* Results of functions. */
+/* Results of functions. Tern returns FAIL; the other numbers are for programs that compare results with them. */
 #define FAIL (-1)
+#define FAIL2 (-2)
+#define FAIL3 (-3)
+#define FAIL4 (-4)
+#define FAIL5 (-5)
+#define FAIL6 (-6)
+#define FAIL7 (-7)
+#define FAIL8 (-8)
 
 /* The greatest number of levels of a strided transfer. */
 #define ARMCI_MAX_STRIDE_LEVEL 8
@@ -49,6 +57,9 @@ typedef struct armci_hdl_s {
     int slot;  /* private */
     int state; /* private */
 } armci_hdl_t;
+
+/* Another name of a handle. */
+typedef armci_hdl_t armci_req_t;
 
 /* A group of processes. GA hands comm to programs. */
 typedef struct {
@@ -84,6 +95,23 @@ int   ARMCI_Malloc_memdev(void **ptr_arr, armci_size_t bytes, const char *device
 int   ARMCI_Malloc_group_memdev(void **ptr_arr, armci_size_t bytes, ARMCI_Group *group, const char *device);
 int   ARMCI_Free_memdev(void *ptr);
 
+/* Memory that one rank allocates without the others. ARMCI_Memget describes the memory in *meminfo, which the program
+ * sends to other ranks. ARMCI_Memat returns the pointer by which the calling rank uses the memory, offset bytes behind
+ * its beginning: in calls of ARMCI with the rank meminfo->cpid, and by loads and stores if that rank is on the same
+ * node. The owner frees the memory by ARMCI_Memctl; other ranks call ARMCI_Memdt. memflg is ignored. The memory comes
+ * from a heap, whose size is the option TERN_ARMCI_MEMGET. Without it, ARMCI_Memget ends the job. */
+typedef struct armci_meminfo_ds {
+    char  *armci_addr; /* address of the memory in the owner */
+    char  *addr;       /* the same */
+    size_t size;       /* bytes */
+    int    cpid;       /* rank of the owner */
+    long   idlist[3];  /* private */
+} armci_meminfo_t;
+void  ARMCI_Memget(size_t bytes, armci_meminfo_t *meminfo, int memflg);
+void *ARMCI_Memat(armci_meminfo_t *meminfo, long offset);
+void  ARMCI_Memdt(armci_meminfo_t *meminfo, long offset);
+void  ARMCI_Memctl(armci_meminfo_t *meminfo);
+
 /* Completion. A put or an accumulate returns when its source may be modified; ARMCI_Fence completes both. */
 void ARMCI_Barrier(void);
 void ARMCI_Fence(int proc);
@@ -96,8 +124,9 @@ void ARMCI_Access_end(void *ptr);
 void ARMCI_Copy(void *src, void *dst, int size);
 int  ARMCI_Get(void *src, void *dst, int size, int target);
 int  ARMCI_Put(void *src, void *dst, int size, int target);
-int  ARMCI_Acc(int datatype, void *scale, void *src, void *dst, int bytes, int proc);
-int  ARMCI_Put_flag(void *src, void *dst, int size, int *flag, int value, int proc);
+#define ARMCI_Put1(src, dst, bytes, proc) ARMCI_Put((src), (dst), (bytes), (proc))
+int ARMCI_Acc(int datatype, void *scale, void *src, void *dst, int bytes, int proc);
+int ARMCI_Put_flag(void *src, void *dst, int size, int *flag, int value, int proc);
 
 /* Strided transfers. */
 int  ARMCI_PutS(void *src_ptr, int src_stride_ar[], void *dst_ptr, int dst_stride_ar[], int count[], int stride_levels,
@@ -185,6 +214,7 @@ int         armci_domain_my_id(armci_domain_t domain);
 int         armci_domain_count(armci_domain_t domain);
 int         armci_domain_same_id(armci_domain_t domain, int proc);
 int         ARMCI_Same_node(int proc);
+int         armci_sameclusnode(int proc);
 int         ARMCI_Uses_shm(void);
 void        ARMCI_Set_shm_limit(unsigned long shmemlimit);
 int         ARMCI_Uses_shm_grp(ARMCI_Group *group);
@@ -236,6 +266,8 @@ int   PARMCI_Free_local(void *ptr);
 int   PARMCI_Malloc_memdev(void **ptr_arr, armci_size_t bytes, const char *device);
 int   PARMCI_Malloc_group_memdev(void **ptr_arr, armci_size_t bytes, ARMCI_Group *group, const char *device);
 int   PARMCI_Free_memdev(void *ptr);
+void  PARMCI_Memget(size_t bytes, armci_meminfo_t *meminfo, int memflg);
+void *PARMCI_Memat(armci_meminfo_t *meminfo, long offset);
 void  PARMCI_Barrier(void);
 void  PARMCI_Fence(int proc);
 void  PARMCI_AllFence(void);
