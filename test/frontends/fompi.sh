@@ -40,8 +40,8 @@ on_one_node() {
     check "one node, $launcher, $ranks ranks, $*" all_of 'status_is 0' 'out_has "^all tests passed$"'
 }
 
-FIRST="windows attributes epochs locks calls"
-SECOND="random acc notify requests misuse listing"
+FIRST=(windows attributes epochs locks calls)
+SECOND=(random acc notify requests misuse listing)
 
 # few LAUNCHER: a sample that has every pair of launcher, number of ranks (2, 3, 4, 8), place (one node or two) and
 # test, but with MPICH, whose processes never yield their cores, more than two ranks run short tests only.
@@ -50,10 +50,10 @@ few() {
     openmpi)
         passes "one node" openmpi 3
         on_two_nodes openmpi 2
-        on_one_node openmpi 4 $FIRST
-        on_two_nodes openmpi 4 $SECOND
-        on_one_node openmpi 8 $SECOND
-        on_two_nodes openmpi 8 $FIRST
+        on_one_node openmpi 4 "${FIRST[@]}"
+        on_two_nodes openmpi 4 "${SECOND[@]}"
+        on_one_node openmpi 8 "${SECOND[@]}"
+        on_two_nodes openmpi 8 "${FIRST[@]}"
         ;;
     mpich)
         passes "one node" mpich 2
