@@ -5,7 +5,7 @@
 # MPICH's processes never yield their cores, so that it runs with few ranks.
 #
 # builds: release debug
-# timeout: 400
+# timeout: 600
 # long: FOMPI_ALL=1
 . "$(dirname "$0")/lib_mpi.sh"
 LIMIT=200

@@ -3,7 +3,7 @@
 # under chaos.
 #
 # builds: release debug
-# timeout: 900
+# timeout: 1500
 # long: NOTIFY_ALL=1
 . "$(dirname "$0")/lib_mpi.sh"
 LIMIT=300
