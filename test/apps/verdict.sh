@@ -20,6 +20,20 @@ expect()
 
 run() { expect "$1" "$2" "$bin/ternrun" -n 2 --timeout 100 "${@:3}"; }
 
+# verdicts LAUNCH COMMAND...: the command, as a job of the launcher, finds its result correct, and a spoiled one wrong.
+# The numbers of ranks take turns, so that each application, each style and each launcher has each of them.
+turn=0
+verdicts()
+{
+    local launch=$1 ranks=(2 8 3 4 8 2 4 3)
+    shift
+    # shellcheck disable=SC2086 # the launcher is several words
+    expect 0 "verdict     correct: " $launch -n ${ranks[turn % 8]} "$@"
+    # shellcheck disable=SC2086 # as above
+    expect 1 "verdict     WRONG: " $launch -n ${ranks[(turn + 1) % 8]} "$@" --spoil 1
+    turn=$((turn + 3))
+}
+
 stencil="--rows 20 --columns 20 --iterations 2 --runs 1"
 tree="--rounds 20 --runs 1"
 cholesky="--tiles 4 --side 5 --runs 1"
@@ -43,17 +57,11 @@ for app in stencil tree cholesky lu; do
         [ "$app" != lu ] || styles=message
         for style in $styles; do
             # shellcheck disable=SC2086 # as above
-            expect 0 "verdict     correct: " $launch -n 2 "$bin/$app-$mpi" --style $style ${!app}
-            # shellcheck disable=SC2086 # as above
-            expect 1 "verdict     WRONG: " $launch -n 2 "$bin/$app-$mpi" --style $style --spoil 1 ${!app}
+            verdicts "$launch" "$bin/$app-$mpi" --style $style ${!app}
         done
         program=$bin/$app-armci-$mpi
-        if [ -x "$program" ]; then
-            # shellcheck disable=SC2086 # as above
-            expect 0 "verdict     correct: " $launch -n 2 "$program" ${!app}
-            # shellcheck disable=SC2086 # as above
-            expect 1 "verdict     WRONG: " $launch -n 2 "$program" --spoil 1 ${!app}
-        fi
+        # shellcheck disable=SC2086 # as above
+        [ ! -x "$program" ] || verdicts "$launch" "$program" ${!app}
     done
 done
 [ ! -x "$bin/lu" ] || # shellcheck disable=SC2086 # as above

@@ -1,7 +1,8 @@
 /* notify_mixed.c: notification requests beside other requests, and notified accesses beside those of MPI.
  *
  * notify_pmpi_mixed.c is the same program, linked with tern-notify-pmpi, and calls everything by its name in MPI. Then
- * MPI_Init starts notified access, so that the first window may be one of a few processes.
+ * MPI_Init starts notified access, so that the first window may be one of a few processes; with the argument "thread",
+ * MPI_Init_thread does.
  */
 #include "notify_test.h"
 
@@ -9,6 +10,8 @@
 #define FORM(name) MPIX_##name
 #define INTERCEPTED 0
 #endif
+
+enum { LONG = 8 << 20 }; /* sockets keep less */
 
 static MPI_Win win;
 static long   *memory;
@@ -197,6 +200,175 @@ static void test_beside(void)
     MPI(FORM(Request_free)(&request));
 }
 
+/* Requests of both kinds are started by one call, and cancelled. */
+static void test_start(void)
+{
+    MPI_Request all[3];
+    MPI_Status  statuses[3];
+    int         value = -1, cancelled;
+
+    notify_case = "start all, cancel";
+    MPI(MPIX_Notify_init(win, left, 6, 1, &all[0]));
+    MPI(MPI_Recv_init(&value, 1, MPI_INT, left, 23, MPI_COMM_WORLD, &all[1]));
+    MPI(MPIX_Notify_init(win, left, 7, 2, &all[2]));
+    MPI(FORM(Startall)(3, all));
+    notify_right(7);
+    send_right(23);
+    notify_right(6);
+    notify_right(7);
+    MPI(FORM(Waitall)(3, all, statuses));
+    CHECK(value == 23 && statuses[0].MPI_TAG == 6 && statuses[1].MPI_TAG == 23 && statuses[2].MPI_TAG == 7);
+    MPI(FORM(Startall)(3, all)); /* nothing will come */
+    for (int i = 0; i < 3; i++) {
+        MPI(FORM(Cancel)(&all[i]));
+        MPI(FORM(Wait)(&all[i], &statuses[i]));
+        MPI(MPI_Test_cancelled(&statuses[i], &cancelled));
+        CHECK(cancelled);
+        MPI(FORM(Request_free)(&all[i]));
+    }
+    MPI(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* ---- completion ---- */
+
+static MPI_Win        wide; /* LONG bytes */
+static unsigned char *bytes, *source;
+static MPI_Group      before, after; /* the left and the right neighbour */
+
+/* The calls that complete an access: at the origin and at the target, or at the origin only. */
+static void flush(void)
+{
+    MPI(FORM(Win_flush)(right, wide));
+}
+
+static void flush_all(void)
+{
+    MPI(FORM(Win_flush_all)(wide));
+}
+
+static void flush_local(void)
+{
+    MPI(FORM(Win_flush_local)(right, wide));
+}
+
+static void flush_local_all(void)
+{
+    MPI(FORM(Win_flush_local_all)(wide));
+}
+
+/* The calls of MPI that end an epoch; they complete notified accesses if the library intercepts them. */
+static void end_lock(void)
+{
+    MPI(MPI_Win_unlock(right, wide));
+}
+
+static void end_lock_all(void)
+{
+    MPI(MPI_Win_unlock_all(wide));
+}
+
+static void end_fence(void)
+{
+    MPI(MPI_Win_fence(MPI_MODE_NOSUCCEED, wide));
+}
+
+static void end_access(void)
+{
+    MPI(MPI_Win_complete(wide));
+    MPI(MPI_Win_wait(wide));
+}
+
+static void begin_lock(void)
+{
+    MPI(MPI_Win_lock(MPI_LOCK_SHARED, right, 0, wide));
+}
+
+static void begin_lock_all(void)
+{
+    MPI(MPI_Win_lock_all(0, wide));
+}
+
+static void begin_fence(void)
+{
+    MPI(MPI_Win_fence(MPI_MODE_NOPRECEDE, wide));
+}
+
+static void begin_access(void)
+{
+    MPI(MPI_Win_post(before, 0, wide));
+    MPI(MPI_Win_start(after, 0, wide));
+}
+
+/* A way to complete an access. begin and end: the epoch of MPI around it; complete: a flush, or NULL if the end of the
+ * epoch completes the access. */
+static const struct way {
+    const char *name;
+    void (*begin)(void), (*complete)(void), (*end)(void);
+    int local;
+} ways[] = {
+    { "flush", begin_lock, flush, end_lock, 0 },
+    { "flush all", begin_lock_all, flush_all, end_lock_all, 0 },
+    { "flush local", begin_lock, flush_local, end_lock, 1 },
+    { "flush local all", begin_lock_all, flush_local_all, end_lock_all, 1 },
+    { "unlock", begin_lock, NULL, end_lock, 0 },
+    { "unlock all", begin_lock_all, NULL, end_lock_all, 0 },
+    { "fence", begin_fence, NULL, end_fence, 0 },
+    { "complete", begin_access, NULL, end_access, 0 },
+};
+
+/* Put LONG bytes to the right neighbour, which may be on another node, and complete the put. When it is complete at the
+ * origin, other data in the source does no harm. When it is complete at the target, the data is there, and a message
+ * may say so. */
+static void complete(const struct way *way, int value)
+{
+    int got = -1;
+
+    memset(source, value, LONG);
+    memset(bytes, 0, LONG);
+    MPI(MPI_Barrier(MPI_COMM_WORLD));
+    way->begin();
+    MPI(MPIX_Put_notify(source, LONG, MPI_BYTE, right, 0, LONG, MPI_BYTE, wide, value));
+    (way->complete != NULL ? way->complete : way->end)();
+    memset(source, 255, LONG);
+    MPI(MPI_Sendrecv(&value, 1, MPI_INT, right, 24, &got, 1, MPI_INT, left, 24, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    if (way->local) {
+        MPI_Request request;
+
+        MPI(MPIX_Notify_init(wide, left, value, 1, &request));
+        MPI(FORM(Start)(&request));
+        MPI(FORM(Wait)(&request, MPI_STATUS_IGNORE));
+        MPI(FORM(Request_free)(&request));
+    }
+    for (int i = 0; i < LONG; i++)
+        CHECK(bytes[i] == got);
+    if (way->complete != NULL)
+        way->end();
+}
+
+static void test_completion(void)
+{
+    MPI_Group all;
+
+    notify_case = "completion";
+    source = malloc(LONG);
+    CHECK(source != NULL);
+    MPI(MPIX_Win_allocate_notify(LONG, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &bytes, &wide));
+    MPI(MPI_Win_get_group(wide, &all));
+    MPI(MPI_Group_incl(all, 1, &left, &before));
+    MPI(MPI_Group_incl(all, 1, &right, &after));
+    for (int i = 0; i < (int)(sizeof ways / sizeof *ways); i++) {
+        notify_case = ways[i].name;
+        if (INTERCEPTED || ways[i].complete != NULL)
+            complete(&ways[i], i + 1);
+    }
+    MPI(MPI_Barrier(MPI_COMM_WORLD));
+    MPI(MPI_Group_free(&all));
+    MPI(MPI_Group_free(&before));
+    MPI(MPI_Group_free(&after));
+    MPI(FORM(Win_free)(&wide));
+    free(source);
+}
+
 /* The first window has only some of the processes. */
 static void test_first(void)
 {
@@ -230,7 +402,15 @@ static void test_free(void)
 
 int main(int argc, char **argv)
 {
-    notify_begin(&argc, &argv);
+    int level;
+
+    if (argc < 2) {
+        notify_begin(&argc, &argv);
+    } else {
+        MPI(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &level));
+        MPI(MPI_Comm_rank(MPI_COMM_WORLD, &notify_rank));
+        MPI(MPI_Comm_size(MPI_COMM_WORLD, &notify_size));
+    }
     left = (notify_rank + notify_size - 1) % notify_size;
     right = (notify_rank + 1) % notify_size;
     test_first();
@@ -239,7 +419,9 @@ int main(int argc, char **argv)
     test_some();
     test_all();
     test_status();
+    test_start();
     test_beside();
+    test_completion();
     test_free();
     notify_case = "end";
     MPI(FORM(Win_free)(&win));

@@ -146,7 +146,8 @@ void tern_tcp_flush(struct tcp_link *tcp, struct tcp_conn *conn)
         if (sent > 0)
             consume(tcp, conn, (size_t)sent);
         total += sent > 0 ? (size_t)sent : 0;
-    } while (sent > 0 && conn->state == TCP_UP && total < BUDGET);
+        /* An empty queue causes no later flush, so that an ACK that is due must be queued now, despite the budget. */
+    } while (sent > 0 && conn->state == TCP_UP && (total < BUDGET || conn->first == conn->last));
     conn->flushing = false;
     tcp->bytes_sent += total;
     if (conn->state != TCP_UP)

@@ -51,4 +51,7 @@ void test_misuse(MPI_Comm comm);
 void test_calls(MPI_Comm comm);
 void test_listing(MPI_Comm comm);
 
+/* The last process dies, and the others wait for it in the way that is named. The call does not return. */
+void die(const char *how);
+
 #endif

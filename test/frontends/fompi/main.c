@@ -1,6 +1,7 @@
 /* main.c: run the tests of the foMPI front end: all of them, or those that are named.
  *
- * Each test runs on all processes, on some of them in reverse order, and on each one alone.
+ * Each test runs on all processes, on some of them in reverse order, and on each one alone. With the arguments "die"
+ * and HOW, the last process dies instead, and the others wait for it.
  */
 #include "check.h"
 
@@ -69,6 +70,8 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     MUST(glob_info.debug_pe == me);
+    if (argc == 3 && strcmp(argv[1], "die") == 0)
+        die(argv[2]);
     run(argc, argv, MPI_COMM_WORLD);
     MPI_Comm_split(MPI_COMM_WORLD, n > 2 && me == 0, -me, &part);
     run(argc, argv, part);
