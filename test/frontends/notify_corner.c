@@ -51,6 +51,7 @@ static void test_addresses(void)
     MPI(MPIX_Put_notify(MPI_BOTTOM, 1, absolute, right, 10, 1, sides, win, 1));
     await(left, 1);
     CHECK(memory[7] == 1 + left && memory[12] == 2 + left && memory[10] == 0);
+    MPI(MPIX_Win_flush_local(right, win)); /* the get overwrites the source of the put */
     MPI(MPIX_Get_notify(MPI_BOTTOM, 1, absolute, notify_rank, 10, 1, sides, win, 2));
     MPI(MPIX_Win_flush_local(notify_rank, win));
     await(notify_rank, 2);
