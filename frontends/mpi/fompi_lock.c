@@ -1,11 +1,14 @@
 /* fompi_lock.c: locks of windows.
  *
  * Each process has a lock: a mutex of Tern, and a word that counts shared locks. A shared lock is one atomic addition
- * if there is no exclusive lock. A process that wants an exclusive lock takes the mutex, marks the word, and waits
- * until the shared locks are gone. A process that finds the mark takes its shared lock under the mutex, so that locks
- * are granted in the order of the mutex's queue, and no process starves.
+ * if no process wants an exclusive lock. A process that wants an exclusive lock takes the mutex, marks the word with
+ * TERN_FOMPI_WRITER, waits until the shared locks are gone, and then adds the mark TERN_FOMPI_EXCLUSIVE. A process that
+ * finds a mark takes its shared lock under the mutex, so that locks are granted in the order of the mutex's queue, and
+ * no process starves.
  *
- * foMPI_Win_lock_all takes the lock of this process. The other locks are taken by the first access to each process.
+ * foMPI_Win_lock_all takes the lock of this process. The other locks are taken by the first access to each process. So
+ * that two processes never wait for each other's locks, a process that already holds a lock does not wait for exclusive
+ * locks that are not granted yet: it takes its shared lock despite the mark TERN_FOMPI_WRITER.
  */
 #include "fompi_state.h"
 
@@ -16,6 +19,22 @@ static tern_status add(struct tern_fompi_win *win, int rank, uint64_t value, uin
     return tern_fadd(win->sync_ctx, win->control, rank, LOCK_OFFSET, value, previous);
 }
 
+/* Wait until no process has the exclusive lock. This process is counted already, so that the next one is not granted. */
+static tern_status wait_for_writer(struct tern_fompi_win *win, int rank, uint64_t word)
+{
+    tern_atomic_args args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_GET, .type = TERN_UINT64);
+    tern_idle        idle = TERN_IDLE(.nap_us = 50, .name = "a lock of foMPI: the exclusive lock of another process");
+    tern_status      status = TERN_OK;
+
+    args.result = &word;
+    while (status == TERN_OK && (word & TERN_FOMPI_EXCLUSIVE)) {
+        status = tern_idle_step(win->sync_ctx, &idle);
+        if (status == TERN_OK)
+            status = tern_atomic(win->sync_ctx, NULL, win->control, rank, LOCK_OFFSET, &args);
+    }
+    return status;
+}
+
 static tern_status take_shared(struct tern_fompi_win *win, int rank)
 {
     uint64_t    previous;
@@ -23,6 +42,8 @@ static tern_status take_shared(struct tern_fompi_win *win, int rank)
 
     if (status != TERN_OK || !(previous & TERN_FOMPI_WRITER))
         return status;
+    if (win->locks > 0)
+        return wait_for_writer(win, rank, previous);
     status = add(win, rank, UINT64_MAX, &previous); /* subtracts 1 */
     if (status == TERN_OK)
         status = tern_mutex_lock(win->sync_ctx, win->mutexes, rank, TERN_FOMPI_LOCK);
@@ -33,21 +54,34 @@ static tern_status take_shared(struct tern_fompi_win *win, int rank)
     return status != TERN_OK ? status : last;
 }
 
+/* Take the exclusive lock if the word of the lock is as expected. *taken returns whether that was so. */
+static tern_status grant(struct tern_fompi_win *win, int rank, uint64_t expected, bool *taken)
+{
+    uint64_t    word = expected;
+    tern_status status =
+        tern_cas(win->sync_ctx, win->control, rank, LOCK_OFFSET, &word, TERN_FOMPI_WRITER | TERN_FOMPI_EXCLUSIVE);
+
+    *taken = status == TERN_OK && word == expected;
+    return status;
+}
+
 static tern_status take_exclusive(struct tern_fompi_win *win, int rank)
 {
-    const tern_atomic_args read_word = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_GET, .type = TERN_UINT64);
-    tern_atomic_args       args = read_word;
-    tern_idle              idle = TERN_IDLE(.nap_us = 50, .name = "foMPI_Win_lock: shared locks of other processes");
-    uint64_t               word;
-    tern_status            status = tern_mutex_lock(win->sync_ctx, win->mutexes, rank, TERN_FOMPI_LOCK);
+    tern_idle   idle = TERN_IDLE(.nap_us = 50, .name = "foMPI_Win_lock: shared locks of other processes");
+    uint64_t    word;
+    bool        taken = false;
+    tern_status status = tern_mutex_lock(win->sync_ctx, win->mutexes, rank, TERN_FOMPI_LOCK);
 
     if (status == TERN_OK)
-        status = add(win, rank, TERN_FOMPI_WRITER, &word);
-    args.result = &word;
-    while (status == TERN_OK && (word & (TERN_FOMPI_WRITER - 1)) != 0) {
+        status = grant(win, rank, 0, &taken);
+    if (status != TERN_OK || taken)
+        return status;
+    status = add(win, rank, TERN_FOMPI_WRITER, &word);
+    while (status == TERN_OK) {
+        status = grant(win, rank, TERN_FOMPI_WRITER, &taken);
+        if (status != TERN_OK || taken)
+            return status;
         status = tern_idle_step(win->sync_ctx, &idle);
-        if (status == TERN_OK)
-            status = tern_atomic(win->sync_ctx, NULL, win->control, rank, LOCK_OFFSET, &args);
     }
     return status;
 }
@@ -59,7 +93,7 @@ static tern_status release(struct tern_fompi_win *win, int rank)
 
     if (!win->peers[rank].exclusive)
         return add(win, rank, UINT64_MAX, &previous);
-    status = add(win, rank, UINT64_MAX - TERN_FOMPI_WRITER + 1, &previous);
+    status = add(win, rank, UINT64_MAX - (TERN_FOMPI_WRITER | TERN_FOMPI_EXCLUSIVE) + 1, &previous);
     if (status == TERN_OK)
         status = tern_mutex_unlock(win->sync_ctx, win->mutexes, rank, TERN_FOMPI_LOCK);
     return status;

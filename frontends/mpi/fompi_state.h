@@ -30,14 +30,15 @@
 /* Words at each process that other processes change. The control region contains this struct, followed by a counter for
  * each process of the window: the exposure epochs that it has posted for the owner. */
 struct tern_fompi_control {
-    uint64_t lock; /* number of shared locks; and TERN_FOMPI_WRITER while the mutex is held for an exclusive lock */
+    uint64_t lock; /* number of shared locks, and the two marks below */
     uint64_t unused[7];
     uint64_t completed; /* number of access epochs that have been completed */
     uint64_t also_unused[7];
 };
 _Static_assert(sizeof(struct tern_fompi_control) == 128, "two cache lines");
 
-#define TERN_FOMPI_WRITER (UINT64_C(1) << 32)
+#define TERN_FOMPI_WRITER (UINT64_C(1) << 32)    /* a process holds the mutex, and wants the exclusive lock or has it */
+#define TERN_FOMPI_EXCLUSIVE (UINT64_C(1) << 33) /* it has the lock */
 
 /* The mutexes at each process. */
 enum { TERN_FOMPI_LOCK, TERN_FOMPI_COMBINE, TERN_FOMPI_MUTEXES };

@@ -1,4 +1,6 @@
 /* epoch.c: fences, epochs of groups, and locks, for windows of all kinds. */
+#include <unistd.h>
+
 #include "check.h"
 
 #define ROUNDS 20
@@ -214,6 +216,33 @@ static void check_lock_all(struct window *w, MPI_Comm comm)
     MPI_Barrier(comm);
 }
 
+/* Promise: processes that hold locks by foMPI_Win_lock_all, and processes that wait for exclusive locks, do not wait for
+ * each other in a circle. Processes 0 and 1 each have the lock that an exclusive lock waits for, and ask for the other
+ * one. (If the exclusive locks come too late, the test proves nothing.) */
+static void check_crossed(struct window *w, MPI_Comm comm)
+{
+    int first = w->me == 0 ? 2 : 3, second = 5 - first, got = 0;
+
+    if (w->n < 4)
+        return;
+    MPI_Barrier(comm);
+    if (w->me < 2) {
+        OK(foMPI_Win_lock_all(0, w->win));
+        OK(foMPI_Get(&got, 1, MPI_INT, first, w->at[first] + 16, 1, MPI_INT, w->win));
+        OK(foMPI_Win_flush_all(w->win));
+    }
+    MPI_Barrier(comm);
+    if (w->me < 2) {
+        usleep(30000);
+        OK(foMPI_Get(&got, 1, MPI_INT, second, w->at[second] + 16, 1, MPI_INT, w->win));
+        OK(foMPI_Win_unlock_all(w->win));
+    } else if (w->me < 4) {
+        OK(foMPI_Win_lock(foMPI_LOCK_EXCLUSIVE, w->me, 0, w->win));
+        OK(foMPI_Win_unlock(w->me, w->win));
+    }
+    MPI_Barrier(comm);
+}
+
 void test_locks(MPI_Comm comm)
 {
     for (int kind = 0; kind < KINDS; kind++) {
@@ -226,6 +255,7 @@ void test_locks(MPI_Comm comm)
         check_several(&w, comm);
         MPI_Barrier(comm);
         check_lock_all(&w, comm);
+        check_crossed(&w, comm);
         if (w.me == 0) /* foMPI_Win_free releases locks */
             OK(foMPI_Win_lock(foMPI_LOCK_EXCLUSIVE, w.n - 1, 0, w.win));
         close_window(&w);
