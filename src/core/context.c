@@ -297,8 +297,11 @@ tern_status tern_core_ctx_failed(struct tern_ctx *ctx, const char *what)
 
 tern_status tern_core_ctx_failed_to(struct tern_ctx *ctx, int rank, const char *what)
 {
-    tern_status st = ctx->failed;
+    tern_status st;
 
+    if (TERN_UNLIKELY(ctx->engine != NULL) && ctx->failed == TERN_OK && (st = tern_op_engine_failed(ctx)) < 0)
+        ctx->failed = st;
+    st = ctx->failed;
     if (st == TERN_OK || (ctx->failed_rank >= 0 && ctx->failed_rank != rank))
         return TERN_OK;
     if (ctx->failed_rank == rank)

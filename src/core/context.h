@@ -20,7 +20,8 @@ struct tern_engine;
 
 /* The functions of the trigger engine (op/trigger/engine.h) for a context that has one. Other threads may advance the
  * operations of an engine, too. describe writes a description of the outstanding operations. failed returns the first
- * error, since the last call, of an operation without an event, and names the operation that failed. */
+ * error, since the last call, of an operation without an event, and describes the failure in the fields failed_... of
+ * the context, except `failed`. */
 void        tern_op_engine_advance(struct tern_ctx *ctx);
 void        tern_op_engine_describe(struct tern_ctx *ctx, char *text, size_t size);
 tern_status tern_op_engine_failed(struct tern_ctx *ctx);

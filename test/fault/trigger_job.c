@@ -1,8 +1,8 @@
 /* trigger_job.c: the target of triggered operations dies; started by trigger.sh.
  *
  * Rank 1 dies by SIGKILL. The others trigger operations to rank 1 and to each other, from one counter. Promise: the
- * operations to the dead rank fail, each for itself; the others complete and are counted, and the operations that they
- * trigger start. A survivor prints "survived R".
+ * operations to the dead rank fail, each for itself, or in tern_quiet_rank for this rank if they have no event; the
+ * others complete and are counted, and the operations that they trigger start. A survivor prints "survived R".
  */
 #include "fault/fault_job.h"
 
@@ -32,6 +32,7 @@ int main(void)
         EXPECT(TERN_OK, tern_put_with(TERN_WORLD, region, next, 8, &word, 8,
                                       &TERN_OPTS(.counter = done, .when = i > 0 ? done : go, .threshold = i + !i)));
     }
+    EXPECT(TERN_OK, tern_put_with(TERN_WORLD, region, 1, 8, &word, 8, &TERN_OPTS(.when = go, .threshold = 1)));
     EXPECT(TERN_OK, tern_counter_event(lost, EACH, &watch));
     st = tern_put_u64(TERN_WORLD, region, 1, 64 + 8 * (uint64_t)me, 1); /* ready */
     REQUIRE(st == TERN_OK || st == TERN_ERR_PEER); /* rank 1 may see the word, and die before it confirms it */
@@ -53,6 +54,8 @@ int main(void)
     EXPECT(TERN_ERR_PEER, tern_event_wait(&watch, tern_deadline_in(20)));
     EXPECT(TERN_OK, tern_counter_read(lost, &value, &failures));
     REQUIRE(value == 0 && failures == EACH);
+    EXPECT(TERN_OK, tern_quiet_rank(TERN_WORLD, next));
+    EXPECT(TERN_ERR_PEER, tern_quiet_rank(TERN_WORLD, 1)); /* of the operation without an event */
     EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
     EXPECT(TERN_ERR_PEER, tern_put_with(TERN_WORLD, region, 1, 8, &word, 8, &TERN_OPTS(.when = go, .threshold = 9)));
     EXPECT(TERN_OK, tern_finalize());

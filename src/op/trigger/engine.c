@@ -114,8 +114,11 @@ static void finish(struct tern_trigger *trigger, tern_status status)
 {
     struct tern_engine *engine = trigger->engine;
 
-    if (TERN_UNLIKELY(status < 0 && !trigger->silent && engine->failed == TERN_OK)) {
+    if (TERN_UNLIKELY(status < 0 && !trigger->silent && engine->failed < 0)) {
+        engine->failed_several |= engine->failed_rank != trigger->rank;
+    } else if (TERN_UNLIKELY(status < 0 && !trigger->silent)) {
         engine->failed = status;
+        engine->failed_several = false;
         engine->failed_what = trigger->op->call;
         engine->failed_rank = trigger->rank;
         snprintf(engine->failed_why, sizeof(engine->failed_why), "%s%s", trigger->op->explained ? ": " : "",
@@ -306,6 +309,7 @@ tern_status tern_op_engine_failed(struct tern_ctx *ctx)
     pthread_mutex_lock(&engine->lock);
     st = engine->failed;
     if (st < 0) {
+        ctx->failed_rank = engine->failed_several ? -1 : engine->failed_rank;
         describe(engine->failed_what, engine->failed_rank, ctx->failed_op, sizeof(ctx->failed_op));
         memcpy(ctx->failed_why, engine->failed_why, sizeof(ctx->failed_why));
     }

@@ -73,6 +73,7 @@ struct tern_engine {
     tern_status                 failed;      /* the first error of an operation without an event */
     const char                 *failed_what;
     int                         failed_rank;
+    bool                        failed_several; /* operations to other ranks have failed since */
     char                        failed_why[sizeof(((struct tern_ctx *)0)->failed_why)];
     struct tern_tagged *_Atomic tagged;   /* tagged state whose matched receives fetch their data on this engine
                                          * (op/tagged/tagged.h); NULL: none */
