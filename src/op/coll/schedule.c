@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "op/coll/coll.h"
-#include "op/tagged/tagged.h"
 
 static unsigned char nothing[64]; /* the steps of a failed schedule point here; they are never executed */
 
@@ -26,41 +25,31 @@ static struct tern_coll_step *step_new(struct tern_coll *c, enum tern_coll_step_
     return step;
 }
 
+/* The bytes of the next message of a transfer. A nonblocking operation sends nothing that waits for an answer of the
+ * receiver, because only threads of the program deliver answers, and they may be computing. All ranks use the same form
+ * of a call, so they agree on the messages. */
+#define PIECE 8192u
+
+static size_t piece_of(const struct tern_coll *c, size_t bytes)
+{
+    return c->blocks || bytes < PIECE ? bytes : PIECE;
+}
+
 static int member(const struct tern_coll *c, int rank)
 {
     return c->view ? c->view[rank] : rank;
 }
 
-/* Bytes of the messages of nonblocking operations, if the eager limit permits the larger ones. */
-#define SHORTEST_PIECE 8192u
-#define LONGEST_PIECE 65536u
-
-/* Return the maximum length of the messages between this rank and another one. A nonblocking operation sends nothing
- * that waits for an answer of the receiver, because only threads of the program deliver answers, and they may be
- * computing. All ranks use the same form of a call, and two ranks have the same eager limit for each other, so they
- * agree on the messages. */
-static size_t piece_of(const struct tern_coll *c, int peer)
-{
-    size_t eager;
-
-    if (c->blocks)
-        return SIZE_MAX;
-    eager = tern_op_tagged_eager_to(tern_core_team_world(c->station->team, peer));
-    return eager < SHORTEST_PIECE ? SHORTEST_PIECE : eager < LONGEST_PIECE ? eager : LONGEST_PIECE;
-}
-
 void tern_coll_send(struct tern_coll *c, int peer, const void *from, size_t bytes)
 {
     const unsigned char *at = from;
-    int                  to = member(c, peer);
-    size_t               most = piece_of(c, to);
 
     do {
         struct tern_coll_step *step = step_new(c, TERN_COLL_SEND);
 
-        step->peer = to;
+        step->peer = member(c, peer);
         step->from = at;
-        step->bytes = bytes < most ? bytes : most;
+        step->bytes = piece_of(c, bytes);
         at = bytes > 0 ? at + step->bytes : at;
         bytes -= step->bytes;
     } while (bytes > 0);
@@ -69,15 +58,13 @@ void tern_coll_send(struct tern_coll *c, int peer, const void *from, size_t byte
 void tern_coll_recv(struct tern_coll *c, int peer, void *to, size_t bytes)
 {
     unsigned char *at = to;
-    int            from = member(c, peer);
-    size_t         most = piece_of(c, from);
 
     do {
         struct tern_coll_step *step = step_new(c, TERN_COLL_RECV);
 
-        step->peer = from;
+        step->peer = member(c, peer);
         step->to = at;
-        step->bytes = bytes < most ? bytes : most;
+        step->bytes = piece_of(c, bytes);
         at = bytes > 0 ? at + step->bytes : at;
         bytes -= step->bytes;
     } while (bytes > 0);

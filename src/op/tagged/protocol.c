@@ -36,7 +36,7 @@ static size_t longest(int rank)
 
 /* Return the eager limit for messages to the rank. The link's queue holds several messages of this size, so that one
  * can be copied in while others are copied out. */
-size_t tern_op_tagged_eager_to(int rank)
+static size_t eager_most(int rank)
 {
     size_t most = longest(rank) / 8 * 3;
 
@@ -47,8 +47,8 @@ void tern_op_tagged_joined(void)
 {
     tern_op_tagged_eager_max = tern_opt.msg_eager;
     for (int rank = 0; rank < tern_job.boot.ranks; rank++)
-        if (tern_op_tagged_eager_to(rank) < tern_op_tagged_eager_max)
-            tern_op_tagged_eager_max = tern_op_tagged_eager_to(rank);
+        if (eager_most(rank) < tern_op_tagged_eager_max)
+            tern_op_tagged_eager_max = eager_most(rank);
 }
 
 /* ---- inline ---- */
@@ -274,7 +274,7 @@ const struct tern_tagged_protocol *tern_op_tagged_choose_send(int rank, size_t l
 {
     if (TERN_LIKELY(len <= wire_tagged_room(sync)))
         return &tern_op_protocol_inline;
-    return len <= tern_op_tagged_eager_to(rank) ? &tern_op_protocol_eager : &tern_op_protocol_rndv;
+    return len <= eager_most(rank) ? &tern_op_protocol_eager : &tern_op_protocol_rndv;
 }
 
 const struct tern_tagged_protocol *tern_op_tagged_choose_fetch(struct tern_tagged_op *op)

@@ -148,9 +148,6 @@ tern_status tern_op_tagged_send_now(struct tern_ctx *ctx, int rank, uint64_t tag
 /* The eager limit: messages of up to this many bytes are sent with their data, by every rank. */
 extern uint64_t tern_op_tagged_eager_max;
 
-/* Return the eager limit for messages to a rank. It is the same for messages in the opposite direction. */
-size_t tern_op_tagged_eager_to(int rank);
-
 /* Prepare to inject a short message with few stores (base/spsc_ring.h). This works only if the message fits into the
  * head, no rank has died, and this thread owns the biased locks. Returns the state of the peer, whose ring is locked
  * and has a free cell. Returns NULL if the conditions do not hold or the ring is full. */
