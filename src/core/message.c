@@ -349,7 +349,8 @@ static __attribute__((noinline)) void give_back(void)
     /* release: the effects of handlers on the process, for the next thread that delivers or that left MISSED. */
     bool is_missed = atomic_exchange_explicit(&delivering, FREE, memory_order_acq_rel) == MISSED;
 
-    if (TERN_UNLIKELY(atomic_load_explicit(&missed, memory_order_relaxed)))
+    /* seq_cst, after the owner of the bias has reset `biased`. Pairs with is_delivered_by_bias(). */
+    if (TERN_UNLIKELY(atomic_load(&missed)))
         is_missed = atomic_exchange_explicit(&missed, false, memory_order_relaxed) || is_missed;
     if (TERN_UNLIKELY(is_missed))
         ring_own();

@@ -263,6 +263,7 @@ struct tern_station {
     _Atomic uint32_t        busy;    /* number of operations that have not ended, without parked ones */
     _Atomic bool            again;   /* a thread that did not get the lock has found work */
     uint32_t                number;  /* number of the last call on the team */
+    uint32_t                sends;   /* number of blocking calls that sent messages. Written by the claiming thread */
     uint32_t                losses;
     bool                    failed;       /* an operation failed half way, so no later one can be completed */
     uint32_t                failed_first; /* number of the first operation that failed. Guarded by the lock */

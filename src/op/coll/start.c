@@ -119,7 +119,7 @@ static bool give_up(struct tern_coll *c)
  * for messages in one of POLL_EVERY calls only, as in calls of tern_send, but it always learns of deaths. */
 static bool ends_at_once(struct tern_coll *c)
 {
-    bool polls = c->number % POLL_EVERY == 0;
+    bool polls = c->station->sends++ % POLL_EVERY == 0;
 
     tern_core_job_check_deaths();
     tern_op_coll_arrive(c);
