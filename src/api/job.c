@@ -184,6 +184,10 @@ void tern_abort(int code, const char *why)
     tern_base_log(TERN_LOG_ERROR, "%s%s%s", child ? "a child of the rank ends" : "ends the job", why ? ": " : "",
                   why ? why : "");
     code = (code & 0xff) != 0 ? code & 0xff : 1; /* the operating system keeps only the lowest byte */
+    if (atomic_load(&tern_job.phase) == TERN_PHASE_RUNNING)
+        /* relaxed: the ranks that watch this one read the word after its process has ended */
+        atomic_store_explicit(&tern_core_job_slot(tern_job.boot.rank)->aborted, TERN_ENDING | (uint32_t)code,
+                              memory_order_relaxed);
     if (!child)
         tern_boot_pmi_abort(code);
     _Exit(code);

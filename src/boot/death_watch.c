@@ -209,17 +209,21 @@ static void release_connection(int rank, bool failed)
 }
 
 /* End the job after a rank failed, unless the launcher does so within LAUNCHER_GRACE_MS. A launcher that does not see
- * the end of the rank's connection is given no time, because it would not act. Returns true if the thread is to
- * stop. */
+ * the end of the rank's connection is given no time, because it would not act. If the rank has called tern_abort, it has
+ * reported that itself, and the job ends with its exit status. Returns true if the thread is to stop. */
 static bool end_job(int rank)
 {
-    int pid = atomic_load_explicit(&watch.boot.segment->slot[rank].pid, memory_order_relaxed);
+    const struct tern_slot *slot = &watch.boot.segment->slot[rank];
+    uint32_t aborted = atomic_load_explicit(&slot->aborted, memory_order_relaxed); /* the process is gone */
+    int      pid = atomic_load_explicit(&slot->pid, memory_order_relaxed);
+    int      code = aborted ? (int)(aborted & 0xff) : EXIT_FAILURE;
 
     if (watch.held < 0 && wait_for(-1, LAUNCHER_GRACE_MS))
         return true;
-    tern_base_log(TERN_LOG_ERROR, "rank %d (pid %d) ended without tern_finalize; ending the job", rank, pid);
-    tern_boot_pmi_abort(EXIT_FAILURE);
-    _exit(EXIT_FAILURE);
+    if (!aborted)
+        tern_base_log(TERN_LOG_ERROR, "rank %d (pid %d) ended without tern_finalize; ending the job", rank, pid);
+    tern_boot_pmi_abort(code);
+    _exit(code);
 }
 
 /* Watch one rank until its process is gone, and report that. Returns whether the thread is to stop. */

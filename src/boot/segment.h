@@ -25,7 +25,7 @@
 #define TERN_MAX_RANKS 65536 /* of a job */
 #define TERN_NET_ADDRESS_BYTES 508
 #define TERN_CONTRIBUTION_BYTES 4096
-#define TERN_ENDING 0x100u         /* in the word ending of a segment: a rank has called tern_exit */
+#define TERN_ENDING 0x100u         /* in the word ending of a segment, or aborted of a slot: there is an exit status */
 #define TERN_SEAT_CONTRIBUTION 512 /* bytes of a contribution to a barrier of a team other than the world */
 
 /* The stage of a rank's life. Writer: the rank itself; in mirrors the relay. */
@@ -75,7 +75,9 @@ struct tern_slot {
                                for started */
     _Atomic uint32_t flushed;      /* 1: the job is ending, and the rank has written its output. Writer: the rank */
     _Atomic uint32_t seat_changes; /* number of changes of the rank's seats. Writer: the rank, after the change */
-    uint8_t          reserved[20];
+    _Atomic uint32_t aborted;      /* TERN_ENDING and the exit status, if the rank has called tern_abort. Writer: the
+                                      rank, before its process ends */
+    uint8_t          reserved[16];
 };
 _Static_assert(sizeof(struct tern_slot) == 128, "a slot is two cache lines");
 
