@@ -209,8 +209,8 @@ static void release_connection(int rank, bool failed)
 }
 
 /* End the job after a rank failed, unless the launcher does so within LAUNCHER_GRACE_MS. A launcher that does not see
- * the end of the rank's connection is given no time, because it would not act. If the rank has called tern_abort, it has
- * reported that itself, and the job ends with its exit status. Returns true if the thread is to stop. */
+ * the end of the rank's connection is given no time, because it would not act. If the rank has called tern_abort, the
+ * rank has reported that itself, and the job ends with its exit status. Returns true if the thread is to stop. */
 static bool end_job(int rank)
 {
     const struct tern_slot *slot = &watch.boot.segment->slot[rank];
