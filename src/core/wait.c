@@ -33,6 +33,7 @@
 
 #define FIRST_POLLS 256       /* polls before the clock is read for the first time */
 #define FIRST_POLLS_CROWDED 2 /* the same, if the awaited peer may need this core */
+#define FIRST_POLLS_SHARED 32 /* the same, if a process that computes shares this core */
 #define REPLY_POLLS 24        /* the same, in a wait for a reply: it takes less time than two switches of the core */
 #define REPLY_FAILURES 2      /* successive waits without a reply in this time, after which ... */
 #define REPLY_SKIPS 64        /* ... so many waits poll as others do */
@@ -203,9 +204,9 @@ static void sleep_for_caller(const struct tern_wait *wait, struct tern_wait_stat
     wait->poll(wait->arg);
 }
 
-/* Waits of this thread sleep without spinning and yielding while a process that computes shares the core. Only a yield
- * shows whether there is such a process. If a yield is long, some of the next waits do not yield, and more of them each
- * time. */
+/* Waits of this thread sleep after few polls, without spinning and yielding, while a process that computes shares the
+ * core. Only a yield shows whether there is such a process. If a yield is long, some of the next waits do not yield,
+ * and more of them each time. */
 static _Thread_local struct {
     unsigned skips;   /* number of the next waits that do not yield */
     unsigned penalty; /* its value after the last long yield, minus the number of short yields since */
@@ -453,6 +454,19 @@ static __attribute__((noinline)) tern_status poll_for_reply(const struct tern_wa
     return st;
 }
 
+/* Make the first polls of a wait, except for the very first one. A thread that shares its core with a process that
+ * computes polls only for as long as the message of a peer takes that is running: more polls use up the share of the
+ * thread, and the kernel then gives the core to that process for much longer than a sleep takes. */
+static inline __attribute__((always_inline)) tern_status poll_more(const struct tern_wait *wait, bool crowded)
+{
+    unsigned polls = TERN_UNLIKELY(core_is_shared.skips > 0) ? FIRST_POLLS_SHARED : FIRST_POLLS;
+
+    if (crowded)
+        return tern_core_spin(wait, FIRST_POLLS_CROWDED - 1, false);
+    tern_base_relax();
+    return tern_core_spin(wait, polls - 1, true);
+}
+
 static inline __attribute__((always_inline)) tern_status wait_usually(const struct tern_wait *wait)
 {
     bool        crowded = tern_job.spin_ns == 0;
@@ -463,9 +477,10 @@ static inline __attribute__((always_inline)) tern_status wait_usually(const stru
             st = check_running(wait);
         return st == TERN_PENDING && wait->deadline < TERN_NOW ? timed_out(wait, tern_base_now()) : st;
     }
-    st = TERN_UNLIKELY(crowded && wait->for_reply)
-             ? poll_for_reply(wait)
-             : tern_core_spin(wait, crowded ? FIRST_POLLS_CROWDED : FIRST_POLLS, !crowded);
+    if (TERN_UNLIKELY(crowded && wait->for_reply))
+        st = poll_for_reply(wait);
+    else if (TERN_LIKELY((st = wait->poll(wait->arg)) == TERN_PENDING))
+        st = poll_more(wait, crowded);
     return st == TERN_PENDING ? wait_long(wait) : st;
 }
 

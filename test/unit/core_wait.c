@@ -7,8 +7,8 @@
  * sleep after a poll before the caller has evaluated the condition, and every ring after its announcement ends its
  * sleep. With fewer cores than ranks, a wait whose yields do not give the core to others sleeps soon, but only if there
  * are others that need the core. A thread that shares its core with a process that computes, so that a yield is long,
- * sleeps instead of yielding in more and more waits, and yields again when yields are short. With fewer cores than
- * ranks, a wait for a reply polls for a while before it yields, unless that was in vain shortly before.
+ * sleeps instead of polling and yielding in more and more waits, and yields again when yields are short. With fewer
+ * cores than ranks, a wait for a reply polls for a while before it yields, unless that was in vain shortly before.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -37,6 +37,7 @@
 /* The poll of a test: it returns PENDING until it has been called often enough, or until the flag is set. */
 struct question {
     unsigned     asked, enough; /* enough 0: never */
+    unsigned     announced;     /* calls while a sleep was announced */
     tern_status  answer;
     _Atomic bool flag;
 };
@@ -46,6 +47,7 @@ static tern_status ask(void *arg)
     struct question *q = arg;
 
     q->asked++;
+    q->announced += atomic_load(&tern_core_job_slot(tern_job.boot.rank)->sleepers) > 0;
     return (q->enough && q->asked >= q->enough) || atomic_load(&q->flag) ? q->answer : TERN_PENDING;
 }
 
@@ -471,9 +473,21 @@ static unsigned yields_of_waits(unsigned count)
     return yields - before;
 }
 
-/* The number of yields in each part of a program. */
+/* Return whether a wait of 100 polls announces a sleep before its last poll. */
+static bool sleeps_early(void)
+{
+    struct question  q = { .enough = 100, .answer = TERN_OK };
+    struct tern_wait wait = { .poll = ask, .describe = say, .arg = &q, .deadline = TERN_FOREVER, .nap = 1000 };
+
+    if (tern_core_wait(&wait) != TERN_OK)
+        abort();
+    return q.announced > 0;
+}
+
+/* The number of yields in each part of a program, and whether waits that may spin sleep early. */
 struct parts {
     unsigned before, beside, again, spinning;
+    bool     early_alone, early_beside;
 };
 
 /* A thread of its own, because waits of the other tests must not remember the long yields. */
@@ -492,6 +506,9 @@ static void *shares_its_core(void *arg)
     parts->again = yields_of_waits(20);
 
     tern_job.spin_ns = INT64_MAX / 4;
+    parts->early_alone = true;
+    for (unsigned i = 0; i < 1000 && parts->early_alone; i++) /* some sleep if another process made a yield long */
+        parts->early_alone = sleeps_early();
     others_compute = true;
     for (struct question q = { .asked = 0 }; parts->spinning == 0;) { /* until a yield has been long */
         unsigned         before = yields;
@@ -502,6 +519,7 @@ static void *shares_its_core(void *arg)
             abort();
         parts->spinning = yields - before;
     }
+    parts->early_beside = sleeps_early();
     others_compute = false;
     return NULL;
 }
@@ -519,6 +537,8 @@ static void yields_beside_computation_become_rare(void **state)
     assert_in_range(parts.beside, 1, 7);       /* waits 1, 3, 7, 15, 31 and 63 */
     assert_in_range(parts.again, 1000, 2000);
     assert_int_equal(parts.spinning, 1); /* sleeps after it */
+    assert_false(parts.early_alone);
+    assert_true(parts.early_beside);
 }
 
 /* The most yields in several waits of 200 polls: if another process takes the core during a yield, that wait and the
