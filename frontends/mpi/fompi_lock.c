@@ -19,7 +19,8 @@ static tern_status add(struct tern_fompi_win *win, int rank, uint64_t value, uin
     return tern_fadd(win->sync_ctx, win->control, rank, LOCK_OFFSET, value, previous);
 }
 
-/* Wait until no process has the exclusive lock. This process is counted already, so that the next one is not granted. */
+/* Wait until no process has the exclusive lock. This process is counted already, so that the next one is not
+ * granted. */
 static tern_status wait_for_writer(struct tern_fompi_win *win, int rank, uint64_t word)
 {
     tern_atomic_args args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_GET, .type = TERN_UINT64);

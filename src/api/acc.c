@@ -21,8 +21,8 @@ static __attribute__((cold, noinline)) tern_status is_astray(const struct tern_a
                                                              const struct tern_shape *shape, uint64_t offset)
 {
     return tern_base_fail(TERN_ERR_ARG, "%s: offset %llu of rank %d is address 0x%llx there, no multiple of %zu",
-                          c->what, (unsigned long long)offset, c->rank,
-                          (unsigned long long)shape->part->addr + offset, tern_acc_op_align(c->sum.type));
+                          c->what, (unsigned long long)offset, c->rank, (unsigned long long)shape->part->addr + offset,
+                          tern_acc_op_align(c->sum.type));
 }
 
 static tern_status check_strided(const struct tern_api_call *c, const struct tern_shape *shape)

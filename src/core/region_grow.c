@@ -45,9 +45,8 @@ static tern_status check_memory(const struct tern_making *m)
         uint64_t                     to = m->all[i].handle.size;
 
         if (m->all[i].id != m->region->id)
-            return tern_base_fail(TERN_ERR_ARG,
-                                  "rank %d passed another region than this rank; all ranks must pass the same region",
-                                  i);
+            return tern_base_fail(
+                TERN_ERR_ARG, "rank %d passed another region than this rank; all ranks must pass the same region", i);
         if (to < part->size || to > part->reserve)
             return tern_base_fail(TERN_ERR_LINK,
                                   "rank %d reported a size of %" PRIu64 " bytes, which its part cannot have", i, to);

@@ -319,8 +319,7 @@ void tern_op_match_unbind_other(struct tern_match *match, struct tern_match_requ
         queue_release(match, before);
 }
 
-__attribute__((noinline)) void tern_op_match_post_listed(struct tern_match         *match,
-                                                         struct tern_match_request *request)
+__attribute__((noinline)) void tern_op_match_post_listed(struct tern_match *match, struct tern_match_request *request)
 {
     struct tern_match_request *sole = match->sole;
 

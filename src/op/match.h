@@ -59,9 +59,9 @@ struct tern_match_arrival;
 /* The part of the caller's request that belongs to the matching. A request is bound once, and posted and withdrawn many
  * times. */
 struct tern_match_request {
-    struct tern_match_queue   *queue; /* NULL: not bound */
+    struct tern_match_queue   *queue;       /* NULL: not bound */
     struct tern_match_request *next, *prev; /* valid while the request is listed */
-    uint64_t                   sequence; /* 0: not posted. While the request is listed: the order of the posts */
+    uint64_t                   sequence;    /* 0: not posted. While the request is listed: the order of the posts */
 };
 
 /* A request with a masked tag. */
@@ -106,7 +106,7 @@ struct tern_match {
     uint64_t                   sequence;
     uint32_t                   listed;                     /* number of requests in the lists of the queues */
     uint32_t                   posted[TERN_MATCH_CLASSES]; /* the same by class */
-    bool                       asked[TERN_MATCH_CLASSES]; /* a request of this class was bound */
+    bool                       asked[TERN_MATCH_CLASSES];  /* a request of this class was bound */
     uint32_t                   kept;
     struct tern_match_arrival *oldest, *newest; /* of all stored arrivals */
     struct tern_pool           arrivals;        /* memory of stored arrivals */

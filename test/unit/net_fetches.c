@@ -288,12 +288,8 @@ static void any_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(one_fails_that_was_refused),
-        TEST(a_sender_holds_up_itself_only),
-        TEST(failed_fetches_are_judged),
-        TEST(fetches_without_memory_are_judged),
-        TEST(the_dead_are_not_waited_for),
-        TEST(any_order),
+        TEST(one_fails_that_was_refused),        TEST(a_sender_holds_up_itself_only), TEST(failed_fetches_are_judged),
+        TEST(fetches_without_memory_are_judged), TEST(the_dead_are_not_waited_for),   TEST(any_order),
     };
 
     return cmocka_run_group_tests_name("fetches of messages' data", tests, NULL, NULL);

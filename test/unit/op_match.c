@@ -208,10 +208,10 @@ static void as_two_lists(void **unused)
     (void)unused;
     state = 20261115;
     for (unsigned spread = 2; spread <= 200; spread *= 10) {
-        run_program(REQUESTS, 1, spread, 4);                  /* exact requests only */
-        run_program(REQUESTS, TERN_MATCH_CLASSES, spread, 4); /* all classes */
-        run_program(REQUESTS, TERN_MATCH_CLASSES, spread, 6); /* many requests are posted */
-        run_program(REQUESTS, TERN_MATCH_CLASSES, spread, 2); /* many unexpected messages are stored */
+        run_program(REQUESTS, 1, spread, 4);                   /* exact requests only */
+        run_program(REQUESTS, TERN_MATCH_CLASSES, spread, 4);  /* all classes */
+        run_program(REQUESTS, TERN_MATCH_CLASSES, spread, 6);  /* many requests are posted */
+        run_program(REQUESTS, TERN_MATCH_CLASSES, spread, 2);  /* many unexpected messages are stored */
         for (unsigned requests = 1; requests <= 3; requests++) /* often one request is posted, and then two */
             run_program(requests, TERN_MATCH_CLASSES, spread, 6);
     }

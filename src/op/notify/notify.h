@@ -95,8 +95,8 @@ bool tern_op_notify_request_start_slowly(struct tern_notify_request *notify_requ
 void tern_op_notify_request_started(const struct tern_notify_request *notify_request);
 
 /* Start a request. Returns false if the request is already started. */
-static inline __attribute__((always_inline)) bool
-tern_op_notify_request_start(struct tern_notify_request *notify_request)
+static inline __attribute__((always_inline)) bool tern_op_notify_request_start(
+    struct tern_notify_request *notify_request)
 {
     /* One comparison tests for all states but IDLE and DONE: STARTED, HOPELESS and FREED. */
     if (TERN_UNLIKELY((atomic_load_explicit(&notify_request->state, memory_order_relaxed) &

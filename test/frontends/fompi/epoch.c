@@ -216,9 +216,9 @@ static void check_lock_all(struct window *w, MPI_Comm comm)
     MPI_Barrier(comm);
 }
 
-/* Promise: processes that hold locks by foMPI_Win_lock_all, and processes that wait for exclusive locks, do not wait for
- * each other in a circle. Processes 0 and 1 each have the lock that an exclusive lock waits for, and ask for the other
- * one. (If the exclusive locks come too late, the test proves nothing.) */
+/* Promise: processes that hold locks by foMPI_Win_lock_all, and processes that wait for exclusive locks, do not wait
+ * for each other in a circle. Processes 0 and 1 each have the lock that an exclusive lock waits for, and ask for the
+ * other one. (If the exclusive locks come too late, the test proves nothing.) */
 static void check_crossed(struct window *w, MPI_Comm comm)
 {
     int first = w->me == 0 ? 2 : 3, second = 5 - first, got = 0;

@@ -58,10 +58,10 @@ static void misuse_buffers(struct window *w)
     BAD(MPI_ERR_BUFFER, foMPI_Fetch_and_op(&value, NULL, MPI_LONG, next, at, foMPI_REPLACE, w->win));
     BAD(MPI_ERR_BUFFER, foMPI_Fetch_and_op(NULL, NULL, MPI_LONG, next, at, foMPI_NO_OP, w->win));
     BAD(MPI_ERR_BUFFER, foMPI_Compare_and_swap(&value, &result, NULL, MPI_LONG, next, at, w->win));
-    BAD(MPI_ERR_BUFFER, foMPI_Get_accumulate(&value, 1, MPI_LONG, NULL, 1, MPI_LONG, next, at, 1, MPI_LONG, foMPI_LOR,
-                                             w->win));
-    BAD(MPI_ERR_TYPE, foMPI_Get_accumulate(&value, 1, MPI_LONG, &real, 1, MPI_DOUBLE, next, at, 1, MPI_LONG,
-                                           foMPI_REPLACE, w->win));
+    BAD(MPI_ERR_BUFFER,
+        foMPI_Get_accumulate(&value, 1, MPI_LONG, NULL, 1, MPI_LONG, next, at, 1, MPI_LONG, foMPI_LOR, w->win));
+    BAD(MPI_ERR_TYPE,
+        foMPI_Get_accumulate(&value, 1, MPI_LONG, &real, 1, MPI_DOUBLE, next, at, 1, MPI_LONG, foMPI_REPLACE, w->win));
     MUST(result == 7 && real == 7);
     MPI_Get_address(&result, &address); /* an absolute address: the result is relative to MPI_BOTTOM, which is NULL */
     MPI_Type_create_hindexed_block(1, 1, &address, MPI_LONG, &place);
