@@ -19,12 +19,12 @@
 #include <stdint.h>
 
 #define TERN_SEGMENT_MAGIC 0x4e524554u /* "TERN" */
-#define TERN_SEGMENT_LAYOUT 19u        /* incremented whenever anything in shared memory changes */
+#define TERN_SEGMENT_LAYOUT 20u        /* incremented whenever anything in shared memory changes */
 #define TERN_ARENA_CONTROL (1ull << 32)
 #define TERN_MAX_NODE_RANKS 4096
 #define TERN_MAX_RANKS 65536 /* of a job */
 #define TERN_NET_ADDRESS_BYTES 508
-#define TERN_CONTRIBUTION_BYTES 4096
+#define TERN_CONTRIBUTION_BYTES 4160
 #define TERN_ENDING 0x100u         /* in the word ending of a segment, or aborted of a slot: there is an exit status */
 #define TERN_SEAT_CONTRIBUTION 512 /* bytes of a contribution to a barrier of a team other than the world */
 

@@ -260,13 +260,12 @@ static bool bruck_has_arrived(const struct tern_link_group *base, uint32_t membe
     return tern_core_bruck_leads(c) && c->stage + c->sending > 0 && behind < 1u << (c->stage + c->sending - 1);
 }
 
-static void bruck_contribute(struct tern_link_group *base, const void *bytes, size_t len)
+static void *bruck_contribute(struct tern_link_group *base, size_t len)
 {
-    struct bruck        *c = (struct bruck *)base;
-    struct core_fragment fragment = { .member = base->me, .whole = (uint16_t)len, .len = (uint16_t)len };
+    struct bruck *c = (struct bruck *)base;
 
-    tern_core_stream_contribute(c, tern_core_bruck_barrier(c) + 1, &fragment, bytes);
     c->contribution_len = (uint32_t)len;
+    return tern_core_stream_contribution(c, tern_core_bruck_barrier(c) + 1, base->me, (uint32_t)len);
 }
 
 static const void *bruck_contribution_of(const struct tern_link_group *base, uint32_t member)

@@ -119,9 +119,8 @@ bool tern_core_stream_send(struct bruck *bruck, struct bruck_stream_out *out);
 bool tern_core_stream_receive(struct bruck *bruck, struct bruck_stream_in *in, const struct core_wire *head,
                               const unsigned char *data, size_t len);
 
-/* Store a contribution, or a fragment of one, for a barrier. */
-void tern_core_stream_contribute(struct bruck *bruck, uint32_t barrier, const struct core_fragment *fragment,
-                                 const void *bytes);
+/* Record that a member contributes len bytes to a barrier, and return the memory for these bytes. */
+unsigned char *tern_core_stream_contribution(struct bruck *bruck, uint32_t barrier, uint32_t member, uint32_t len);
 
 /* Ensure that at least the given number of bytes of every contribution to the barrier can be read. */
 void tern_core_stream_pad(struct bruck *bruck, uint32_t barrier, uint32_t bytes);

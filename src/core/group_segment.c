@@ -319,14 +319,14 @@ static bool segment_regrouped(const struct tern_link_group *base, uint32_t membe
     return slot && tern_link_slot_regrouped(base, slot, id) && (!group->seat || belongs(group, slot));
 }
 
-static void segment_contribute(struct tern_link_group *base, const void *bytes, size_t len)
+static void *segment_contribute(struct tern_link_group *base, size_t len)
 {
     struct segment_group *group = (struct segment_group *)base;
     uint32_t              barrier = group->barrier + 1;
 
-    memcpy(contribution_at(group, tern_job.boot.rank, group->own, barrier), bytes, len);
     own_entry(group)->contribution_len[barrier & 1] = (uint32_t)len;
     group->contributed = true;
+    return contribution_at(group, tern_job.boot.rank, group->own, barrier);
 }
 
 static const void *segment_contribution(const struct tern_link_group *base, uint32_t member)

@@ -35,17 +35,16 @@ static void contribution_grow(struct bruck_contribution *contribution, uint32_t 
     contribution->capacity = size;
 }
 
-void tern_core_stream_contribute(struct bruck *bruck, uint32_t barrier, const struct core_fragment *fragment,
-                                 const void *bytes)
+unsigned char *tern_core_stream_contribution(struct bruck *bruck, uint32_t barrier, uint32_t member, uint32_t len)
 {
-    struct bruck_contribution *contribution = &bruck->contributions[barrier & 1][fragment->member];
+    struct bruck_contribution *contribution = &bruck->contributions[barrier & 1][member];
 
-    contribution_grow(contribution, fragment->whole);
-    memcpy(contribution->bytes + fragment->at, bytes, fragment->len);
-    contribution->len = fragment->whole;
+    contribution_grow(contribution, len);
+    contribution->len = len;
     contribution->barrier = barrier;
     /* relaxed: published with the stream, in tern_core_stream_receive() */
     atomic_store_explicit(&bruck->contributed[barrier & 1], barrier, memory_order_relaxed);
+    return contribution->bytes;
 }
 
 void tern_core_stream_pad(struct bruck *bruck, uint32_t barrier, uint32_t bytes)
@@ -188,7 +187,8 @@ static bool read_fragments(struct bruck *bruck, uint32_t barrier, const unsigned
             fragment.whole > TERN_LINK_CONTRIBUTION || fragment.len == 0 ||
             !tern_base_covers(fragment.whole, fragment.at, fragment.len) || core_fragment_bytes(fragment.len) > len)
             return false;
-        tern_core_stream_contribute(bruck, barrier, &fragment, data + sizeof(fragment));
+        memcpy(tern_core_stream_contribution(bruck, barrier, fragment.member, fragment.whole) + fragment.at,
+               data + sizeof(fragment), fragment.len);
         data += core_fragment_bytes(fragment.len);
         len -= core_fragment_bytes(fragment.len);
     }

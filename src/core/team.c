@@ -220,14 +220,24 @@ void tern_core_team_progress(const struct tern_team *team)
     }
 }
 
-/* A contribution: the arguments of the member, then a fragment of its bytes. */
+/* A contribution: the arguments of the member, then a fragment of its bytes. A short fragment is in the cache line of
+ * the arguments, and a longer one begins with the next line. */
 struct contribution {
     uint64_t      len;
     uint32_t      number; /* number of the barrier */
     uint32_t      call;   /* enum tern_collective */
-    unsigned char piece[TERN_LINK_CONTRIBUTION - 16];
+    unsigned char brief[48];
+    unsigned char piece[TERN_LINK_CONTRIBUTION - 64];
 };
+_Static_assert(offsetof(struct contribution, piece) == 64, "the arguments and a short fragment fill a cache line");
 _Static_assert(sizeof(struct contribution) == TERN_LINK_CONTRIBUTION, "a contribution fills its slot");
+
+/* The offset of a fragment of n bytes in a contribution. */
+static inline size_t fragment_offset(size_t n)
+{
+    return n <= sizeof(((struct contribution *)0)->brief) ? offsetof(struct contribution, brief)
+                                                          : offsetof(struct contribution, piece);
+}
 
 /* ---- the calls of other members ---- */
 
@@ -448,7 +458,17 @@ tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_de
     return TERN_OK;
 }
 
-static tern_status check_contribution(const struct tern_team *team, int member, const struct contribution *mine)
+/* An all-gather of this rank. */
+struct gathering {
+    const unsigned char *src;
+    unsigned char       *all; /* may be NULL if there is nothing to gather */
+    uint64_t             len;
+    uint32_t             call;   /* enum tern_collective */
+    uint32_t             number; /* of the barrier */
+    tern_deadline        deadline;
+};
+
+static tern_status check_contribution(const struct tern_team *team, int member, const struct gathering *mine)
 {
     const char                *what = tern_core_collective_name(mine->call);
     const struct contribution *theirs = team->group->ops->contribution(team->group, (uint32_t)member);
@@ -466,29 +486,37 @@ static tern_status check_contribution(const struct tern_team *team, int member, 
 }
 
 /* Make one round: gather the bytes [at, at + n) of every member. */
-static tern_status gather_fragment(struct tern_team *team, struct contribution *mine, unsigned char *all, size_t at,
-                                   size_t n, tern_deadline deadline)
+static tern_status gather_fragment(struct tern_team *team, struct gathering *g, size_t at, size_t n)
 {
     const struct tern_group_ops *ops = team->group->ops;
+    size_t                       offset = fragment_offset(n);
+    struct contribution         *mine;
     tern_status                  st;
 
-    mine->number = team->meetings + 1;
-    team->group->call = mine->call;
-    ops->contribute(team->group, mine, offsetof(struct contribution, piece) + n);
-    st = meet(team, deadline, tern_core_collective_name(mine->call));
+    g->number = team->meetings + 1;
+    team->group->call = g->call;
+    mine = ops->contribute(team->group, offset + n);
+    mine->len = g->len;
+    mine->number = g->number;
+    mine->call = g->call;
+    if (n > 0)
+        memcpy((unsigned char *)mine + offset, g->src + at, n);
+    st = meet(team, g->deadline, tern_core_collective_name(g->call));
     team->group->call = TERN_COLLECTIVE_BARRIER;
     if (st < 0)
         return st;
     team->group->mixed = false; /* the check of the contributions gives a more precise error */
     for (int i = 0; i < team->size && st == TERN_OK; i++)
-        st = check_contribution(team, i, mine);
-    if (st < 0)
-        return st;
-    for (int i = 0; i < team->size && n > 0; i++) { /* all may be NULL if there is nothing to gather */
-        const struct contribution *theirs = ops->contribution(team->group, (uint32_t)i);
-        memcpy(all + (size_t)i * mine->len + at, theirs->piece, n);
+        st = check_contribution(team, i, g);
+    for (int i = 0; i < team->size && st == TERN_OK && n > 0; i++) {
+        const unsigned char *theirs = ops->contribution(team->group, (uint32_t)i);
+
+        if (i != team->rank)
+            memcpy(g->all + (size_t)i * g->len + at, theirs + offset, n);
+        else if (g->src != g->all + (size_t)i * g->len) /* not in place */
+            memcpy(g->all + (size_t)i * g->len + at, g->src + at, n);
     }
-    return TERN_OK;
+    return st;
 }
 
 /* Check that the team can gather. */
@@ -507,19 +535,16 @@ static tern_status may_gather(const struct tern_team *team, const char *what)
 tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_t len, void *all,
                                   tern_deadline deadline, enum tern_collective call)
 {
-    struct contribution mine; /* 4 KiB, most of which is usually not needed */
-    size_t              at = 0, longest = team->group->longest - offsetof(struct contribution, piece);
-    tern_status         st = may_gather(team, tern_core_collective_name((uint32_t)call));
+    struct gathering g = { .src = src, .all = all, .len = len, .call = (uint32_t)call, .deadline = deadline };
+    size_t           at = 0, longest = team->group->longest - offsetof(struct contribution, piece);
+    tern_status      st = may_gather(team, tern_core_collective_name((uint32_t)call));
 
     if (st < 0)
         return st;
-    mine.len = len;
-    mine.call = (uint32_t)call;
     do {
         size_t n = len - at < longest ? len - at : longest;
-        if (n > 0)
-            memcpy(mine.piece, (const unsigned char *)src + at, n);
-        st = gather_fragment(team, &mine, all, at, n, deadline);
+
+        st = gather_fragment(team, &g, at, n);
         at += n;
     } while (st == TERN_OK && at < len);
     if (st == TERN_ERR_TIMEOUT)
@@ -551,12 +576,10 @@ tern_status tern_core_team_exchange(struct tern_team *team, struct tern_team_res
 
 tern_status tern_core_team_agree(struct tern_team *team, size_t len, tern_deadline deadline, enum tern_collective call)
 {
-    struct contribution mine;
-    tern_status         st = may_gather(team, tern_core_collective_name((uint32_t)call));
+    struct gathering g = { .len = len, .call = (uint32_t)call, .deadline = deadline };
+    tern_status      st = may_gather(team, tern_core_collective_name((uint32_t)call));
 
-    mine.len = len;
-    mine.call = (uint32_t)call;
-    if (st == TERN_OK && (st = gather_fragment(team, &mine, NULL, 0, 0, deadline)) == TERN_ERR_TIMEOUT)
+    if (st == TERN_OK && (st = gather_fragment(team, &g, 0, 0)) == TERN_ERR_TIMEOUT)
         team->broken = true;
     return st;
 }

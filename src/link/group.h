@@ -47,7 +47,7 @@ static inline int tern_link_group_world(const struct tern_link_group *group, uin
     return group->world_rank ? group->world_rank[member] : (int)member;
 }
 
-#define TERN_LINK_CONTRIBUTION 4096 /* bytes of one member's contribution, at most */
+#define TERN_LINK_CONTRIBUTION 4160 /* bytes of one member's contribution, at most: a cache line and 4 KiB */
 
 /* The functions of a group. open and close are called by the thread that makes a collective call, the others by one
  * thread at a time for each team. */
@@ -77,10 +77,11 @@ struct tern_group_ops {
      * and its proposal; it never becomes true for a member that died before it asked. */
     void (*regroup)(struct tern_link_group *group, uint32_t id);
     bool (*regrouped)(const struct tern_link_group *group, uint32_t member, uint32_t *id);
-    /* Publish a contribution of len <= group->longest bytes, and read the contribution of a member. A barrier must
-     * separate contribute from contribution; the contributions of two consecutive barriers exist side by side. For a
-     * member that has not contributed, contribution returns an older contribution, zeros, or NULL. */
-    void (*contribute)(struct tern_link_group *group, const void *data, size_t len);
+    /* Contribute len <= group->longest bytes to the next barrier: the caller writes them to the address that contribute
+     * returns, and then arrives. contribution returns the contribution of a member after the barrier; the contributions
+     * of two consecutive barriers exist side by side. For a member that has not contributed, contribution returns an
+     * older contribution, zeros, or NULL. */
+    void *(*contribute)(struct tern_link_group *group, size_t len);
     const void *(*contribution)(const struct tern_link_group *group, uint32_t member);
     /* Return what the member is doing, for reports. IN_CALL: *what is the number of the call (tern_link_group.call of
      * the member), as the member has published it. IN_DEPARTURE: *what is the object. */

@@ -88,7 +88,7 @@ static void notes(struct rank *r)
 
         for (size_t k = 0; k < len; k++)
             note[k] = (unsigned char)((unsigned)r->me * 50 + i + k);
-        r->group->ops->contribute(r->group, note, len);
+        memcpy(r->group->ops->contribute(r->group, len), note, len);
         meet(r); /* no second barrier: the next post uses the other slot */
         for (int rank = 0; rank < r->ranks; rank++) {
             const unsigned char *theirs = r->group->ops->contribution(r->group, (uint32_t)rank);
@@ -112,9 +112,9 @@ static void two_groups(struct rank *r)
            node->me == (uint32_t)r->me);
     for (uint32_t i = 0; i < 300; i++) {
         value = i * 100 + (uint32_t)r->me;
-        node->ops->contribute(node, &value, sizeof(value));
+        memcpy(node->ops->contribute(node, sizeof(value)), &value, sizeof(value));
         value += 7;
-        r->group->ops->contribute(r->group, &value, sizeof(value));
+        memcpy(r->group->ops->contribute(r->group, sizeof(value)), &value, sizeof(value));
         node->ops->arrive(node); /* both at once */
         r->group->ops->arrive(r->group);
         while (!r->group->ops->arrived(r->group) || !node->ops->arrived(node))
@@ -141,7 +141,7 @@ static void mixed(struct rank *r)
             bool differs = kind % 4 < 2, contributes = (kind % 2 == 0) == (r->me == odd || !differs);
 
             if (contributes)
-                r->group->ops->contribute(r->group, &value, sizeof(value));
+                memcpy(r->group->ops->contribute(r->group, sizeof(value)), &value, sizeof(value));
             meet(r);
             EXPECT(r->group->mixed == differs);
             r->group->mixed = false;
@@ -157,7 +157,7 @@ static void ahead(struct rank *r)
     for (int i = 0; i < 2 && r->ranks > 1; i++) {
         r->group->call = i == 1 ? 7 : 0;
         if (r->me == 0 && i == 1)
-            r->group->ops->contribute(r->group, &value, sizeof(value));
+            memcpy(r->group->ops->contribute(r->group, sizeof(value)), &value, sizeof(value));
         if (r->me == 0)
             r->group->ops->arrive(r->group);
         while (r->me > 0 && r->group->ops->doing(r->group, 0, &theirs) == TERN_MEMBER_ELSEWHERE)

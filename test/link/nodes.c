@@ -83,7 +83,7 @@ static void the_team_meets(struct scene *s)
 
     for (int i = 0; i < HERE; i++) {
         note[8] = (char)('0' + i);
-        s->r[i].group->ops->contribute(s->r[i].group, note, sizeof(note));
+        memcpy(s->r[i].group->ops->contribute(s->r[i].group, sizeof(note)), note, sizeof(note));
         EXPECT(i == 0 || !s->r[0].group->ops->arrived(s->r[0].group));
         s->r[i].group->ops->arrive(s->r[i].group);
     }

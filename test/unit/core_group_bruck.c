@@ -193,7 +193,7 @@ static void enter(uint32_t rank)
     for (size_t i = 0; i < job.len[parity]; i++)
         job.note[parity][rank][i] = (unsigned char)(barrier * 31 + rank * 7 + i);
     if (job.len[parity] > 0)
-        ops->contribute(job.group[rank], job.note[parity][rank], job.len[parity]);
+        memcpy(ops->contribute(job.group[rank], job.len[parity]), job.note[parity][rank], job.len[parity]);
     ops->arrive(job.group[rank]);
     job.inside[rank] = true;
 }
@@ -334,7 +334,7 @@ static void different_notes(void **state)
     for (uint32_t r = 0; r < 3; r++) {
         memset(note, (int)r + 1, sizeof(note));
         if (len[r] > 0)
-            become(r)->contribute(job.group[r], note, len[r]);
+            memcpy(become(r)->contribute(job.group[r], len[r]), note, len[r]);
         become(r)->arrive(job.group[r]);
         job.entered[r] = 1;
         job.inside[r] = true;
@@ -415,11 +415,17 @@ static void bad_pieces_are_refused(void **state)
     job_make(3, node_of, 3);
     become(0);
     assert_true(takes(&(struct core_fragment){ .member = 1, .whole = 8, .at = 0, .len = 8 }, head + 8));
-    assert_true(takes(&(struct core_fragment){ .member = 2, .whole = 4096, .at = 4089, .len = 7 }, head + 8));
+    assert_true(takes(
+        &(struct core_fragment){
+            .member = 2, .whole = TERN_LINK_CONTRIBUTION, .at = TERN_LINK_CONTRIBUTION - 7, .len = 7 },
+        head + 8));
     assert_false(takes(&(struct core_fragment){ .member = 0, .whole = 8, .at = 0, .len = 8 }, head + 8)); /* its own */
     assert_false(takes(&(struct core_fragment){ .member = 3, .whole = 8, .at = 0, .len = 8 }, head + 8));
     assert_false(takes(&(struct core_fragment){ .member = UINT32_MAX, .whole = 8, .at = 0, .len = 8 }, head + 8));
-    assert_false(takes(&(struct core_fragment){ .member = 1, .whole = 4097, .at = 4090, .len = 7 }, head + 8));
+    assert_false(takes(
+        &(struct core_fragment){
+            .member = 1, .whole = TERN_LINK_CONTRIBUTION + 1, .at = TERN_LINK_CONTRIBUTION - 6, .len = 7 },
+        head + 8));
     assert_false(takes(&(struct core_fragment){ .member = 1, .whole = 8, .at = 1, .len = 8 }, head + 8));
     assert_false(takes(&(struct core_fragment){ .member = 1, .whole = 8, .at = UINT16_MAX, .len = 8 }, head + 8));
     assert_false(takes(&(struct core_fragment){ .member = 1, .whole = 8, .at = 0, .len = 0 }, head));

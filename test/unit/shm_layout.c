@@ -17,10 +17,10 @@
 #include "core/region.h"
 #include "link/shm/shm.h"
 
-static void numbers_of_layout_19(void **state)
+static void numbers_of_layout_20(void **state)
 {
     (void)state;
-    assert_int_equal(TERN_SEGMENT_LAYOUT, 19);
+    assert_int_equal(TERN_SEGMENT_LAYOUT, 20);
     assert_int_equal(offsetof(struct tern_segment, magic), 0);
     assert_int_equal(offsetof(struct tern_segment, layout), 4);
     assert_int_equal(offsetof(struct tern_segment, ranks), 8);
@@ -72,7 +72,7 @@ static void numbers_of_layout_19(void **state)
     assert_int_equal(tern_segment_seats(5), 128);
     assert_int_equal(tern_segment_bytes(5, false), 192 + 256 * 64 + 5 * (128 + 512 + 64));
     assert_int_equal(tern_segment_bytes(5, true),
-                     192 + 256 * 64 + 5 * (128 + 512 + 64 + 2 * 4096 + 128 * (64 + 2 * 512)));
+                     192 + 256 * 64 + 5 * (128 + 512 + 64 + 2 * 4160 + 128 * (64 + 2 * 512)));
 }
 
 static void chunks_and_bounce_controls(void **state)
@@ -181,7 +181,7 @@ static void what_inlined_calls_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_of_layout_19),
+        cmocka_unit_test(numbers_of_layout_20),
         cmocka_unit_test(chunks_and_bounce_controls),
         cmocka_unit_test(seats_and_blocks),
         cmocka_unit_test(the_barrier_blocks_lie_side_by_side),

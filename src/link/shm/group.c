@@ -299,15 +299,16 @@ static bool shm_regrouped(const struct tern_link_group *base, uint32_t member, u
     return tern_link_slot_regrouped(base, &((const struct shm_group *)base)->slots[member].state, id);
 }
 
-static void shm_contribute(struct tern_link_group *base, const void *data, size_t len)
+static void *shm_contribute(struct tern_link_group *base, size_t len)
 {
     struct shm_group *group = (struct shm_group *)base;
 
-    memcpy(group->slots[base->me].contribution[(group->barrier + 1) & 1], data, len); /* read after the next barrier */
+    (void)len;
     /* relaxed: published by the word that says that this member contributes, in shm_arrive() */
     atomic_store_explicit(&group->slots[base->me].state.call[(group->barrier + 1) & 1], base->call,
                           memory_order_relaxed);
     group->kind = KIND_CONTRIBUTES;
+    return group->slots[base->me].contribution[(group->barrier + 1) & 1];
 }
 
 static const void *shm_contribution(const struct tern_link_group *base, uint32_t member)
