@@ -129,11 +129,12 @@ static tern_status make_ready(struct creation *c)
 
     if (bytes > 0)
         st = tern_boot_space_take(&tern_job.boot, tern_job.boot.arena, bytes, &c->space);
+    if (st == TERN_OK)
+        st = tern_core_team_propose(&c->plan.id);
     pthread_mutex_lock(&tern_core_creations.lock);
     if (st < 0) {
         tern_core_creation_fail(c, st, tern_job.boot.rank, NULL);
     } else if (c->stage == STAGE_JOINING) {
-        c->plan.id = tern_core_team_propose();
         c->plan.space = c->space.offset;
         c->stage = STAGE_READY;
         tern_core_creation_tell_members(c, CORE_TEAM_READY, c->plan.space);

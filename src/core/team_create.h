@@ -14,8 +14,8 @@
 
 /* ---- team_table.c ---- */
 
-/* Return an id that no other team of the job has. */
-uint32_t tern_core_team_propose(void);
+/* Choose an id that no other team of the job has. */
+tern_status tern_core_team_propose(uint32_t *id);
 
 /* The properties of a new team. members: [size] ranks in the job. like: a team that may have the same members, so that
  * both can share their tables; NULL: none. */

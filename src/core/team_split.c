@@ -117,11 +117,13 @@ static tern_status take_space(struct splitting *s)
 
 static tern_status make(struct splitting *s, int colour, int64_t key)
 {
-    struct contribution mine = { .key = key, .colour = colour < 0 ? -1 : colour, .id = tern_core_team_propose() };
+    struct contribution mine = { .key = key, .colour = colour < 0 ? -1 : colour };
     tern_status         st = s->order && s->members
                                  ? TERN_OK
                                  : tern_base_fail(TERN_ERR_NOMEM, "no memory for tables of %d ranks", s->parent->size);
 
+    if (st == TERN_OK)
+        st = tern_core_team_propose(&mine.id);
     if ((st = exchange(s, &mine, st)) < 0)
         return st;
     sort(s, colour);

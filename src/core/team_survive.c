@@ -142,11 +142,15 @@ static tern_status regroup(struct regroup *r, struct tern_ctx *ctx)
     struct tern_wait wait = {
         .poll = regroup_poll, .describe = regroup_describe, .arg = r, .deadline = tern_core_ctx_deadline(ctx)
     };
+    uint32_t    id;
     tern_status st;
 
-    if (!r->team->asking)
-        r->team->group->ops->regroup(r->team->group, tern_core_team_propose());
-    r->team->asking = true;
+    if (!r->team->asking) {
+        if ((st = tern_core_team_propose(&id)) < 0)
+            return st;
+        r->team->group->ops->regroup(r->team->group, id);
+        r->team->asking = true;
+    }
     if ((st = tern_core_wait(&wait)) < 0)
         return st;
     r->team->asking = false;

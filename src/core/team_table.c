@@ -56,16 +56,21 @@ struct tern_team *tern_core_team_numbered(uint32_t id)
     return team;
 }
 
-uint32_t tern_core_team_propose(void)
+tern_status tern_core_team_propose(uint32_t *id)
 {
-    uint32_t id;
+    bool used = true;
 
     pthread_mutex_lock(&teams.lock);
-    do
-        id = TERN_TEAM_FIRST + ((uint32_t)tern_job.boot.rank << TERN_TEAM_RANK) + teams.proposed++ % NUMBERS;
-    while (tern_core_team_numbered(id));
+    for (uint32_t tried = 0; used && tried < NUMBERS; tried++) {
+        *id = TERN_TEAM_FIRST + ((uint32_t)tern_job.boot.rank << TERN_TEAM_RANK) + teams.proposed++ % NUMBERS;
+        used = tern_core_team_numbered(*id);
+    }
     pthread_mutex_unlock(&teams.lock);
-    return id;
+    return used ? tern_base_fail(TERN_ERR_NOMEM,
+                                 "this rank has chosen the numbers of %u teams that exist, and there are no more "
+                                 "numbers; free teams with tern_team_free",
+                                 NUMBERS)
+                : TERN_OK;
 }
 
 struct tern_team *tern_core_team_new(void)

@@ -2,12 +2,14 @@
  * several nodes in which the members of a node do not follow each other, a broadcast and a reduce of any length use the
  * hierarchical algorithm; on a team in the order of the nodes they do not. A reduction that the hierarchical algorithm
  * would combine in a wrong order, and a team with one member on each node, do not use it. The ids of teams leave the
- * bit unused by which the scope of collective calls differs from that of the program's messages.
+ * bit unused by which the scope of collective calls differs from that of the program's messages, and a rank that has
+ * used all its ids gets an error.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -80,7 +82,7 @@ static void ids_of_teams(void **state)
         uint32_t id;
 
         tern_job.boot.rank = rank;
-        id = tern_core_team_propose();
+        assert_int_equal(tern_core_team_propose(&id), TERN_OK);
         assert_true(id >= TERN_TEAM_FIRST);
         assert_int_equal((id - TERN_TEAM_FIRST) >> TERN_TEAM_RANK, rank);
         assert_int_equal(id >> 31, 0);
@@ -89,10 +91,35 @@ static void ids_of_teams(void **state)
     tern_job.boot.rank = before;
 }
 
+/* A rank that has chosen the ids of as many teams as there are numbers gets an error, until a team is gone. */
+static void all_ids_in_use(void **state)
+{
+    enum { MOST = 32700 };
+    struct tern_team *teams = calloc(MOST, sizeof(*teams)), *last = NULL;
+    uint32_t          id, freed;
+    int               n = 0;
+
+    (void)state;
+    assert_non_null(teams);
+    while (tern_core_team_propose(&id) == TERN_OK) {
+        assert_true(n < MOST);
+        last = &teams[n++];
+        last->id = id;
+        tern_core_team_list(last);
+    }
+    assert_int_equal(n, MOST);
+    assert_int_equal(tern_core_team_propose(&id), TERN_ERR_NOMEM);
+    assert_non_null(strstr(tern_base_detail(), "tern_team_free"));
+    freed = last->id;
+    last->id = 0; /* as if the team had been freed */
+    assert_int_equal(tern_core_team_propose(&id), TERN_OK);
+    assert_int_equal(id, freed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(mixed_teams), cmocka_unit_test(others),
-                                        cmocka_unit_test(ids_of_teams) };
+                                        cmocka_unit_test(ids_of_teams), cmocka_unit_test(all_ids_in_use) };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
