@@ -108,13 +108,31 @@ static tern_status fold(const struct tern_meeting *m, int end, size_t bytes, siz
     return ok ? TERN_OK : tern_base_fail(TERN_ERR_NOMEM, "%s: no memory for an element", args->what);
 }
 
+/* Return whether a call moves blocks of a page without a reduction, so that a member copies its own block from its
+ * array (keep_own). */
+static inline bool moves_pages(const struct tern_coll_args *args, bool page)
+{
+    return page && (args->call == TERN_COLL_ALLGATHER || args->call == TERN_COLL_ALLTOALL);
+}
+
+/* Copy the block that this member has for itself, while the contributions of the others arrive. */
+static void keep_own(const struct tern_meeting *m)
+{
+    const struct tern_coll_args *args = m->args;
+    size_t                       at = (size_t)m->station->team->rank * args->len;
+    const unsigned char         *own = (const unsigned char *)args->src + (args->call == TERN_COLL_ALLTOALL ? at : 0);
+
+    if (own != args->dst + at) /* not in place */
+        memcpy(args->dst + at, own, args->len);
+}
+
 /* Compute the result of this member from the contributions. */
-static tern_status conclude(const struct tern_meeting *m)
+static tern_status conclude(const struct tern_meeting *m, bool page)
 {
     const struct tern_coll_args *args = m->args;
     const struct tern_team      *team = m->station->team;
     size_t                       len = args->len, all = len * (size_t)team->size;
-    int                          me = team->rank;
+    int                          me = team->rank, own = moves_pages(args, page) ? me : -1;
 
     switch (args->call) {
     case TERN_COLL_BROADCAST:
@@ -133,11 +151,13 @@ static tern_status conclude(const struct tern_meeting *m)
         /* fall through */
     case TERN_COLL_ALLGATHER:
         for (int i = 0; i < team->size; i++)
-            put(args->dst + (size_t)i * len, given(m, i, len), len);
+            if (i != own)
+                put(args->dst + (size_t)i * len, given(m, i, len), len);
         return TERN_OK;
     case TERN_COLL_ALLTOALL:
         for (int i = 0; i < team->size; i++)
-            put(args->dst + (size_t)i * len, given(m, i, all) + (size_t)me * len, len);
+            if (i != own)
+                put(args->dst + (size_t)i * len, given(m, i, all) + (size_t)me * len, len);
         return TERN_OK;
     default: return TERN_OK;
     }
@@ -201,12 +221,14 @@ tern_status tern_op_board_call(struct tern_station *station, struct tern_ctx *ct
             station->paged[station->meeting % TERN_BOARD_PAGES] = station->meeting;
         tern_meeting_publish(&m);
         written = true;
+        if (moves_pages(args, page))
+            keep_own(&m);
         st = gather(&m);
     }
     if (TERN_UNLIKELY(m.odd >= 0))
         st = tern_meeting_mismatch(&m, m.odd);
     if (TERN_LIKELY(st == TERN_OK))
-        st = conclude(&m);
+        st = conclude(&m, page);
     tern_meeting_finish(&m, page);
     if (TERN_UNLIKELY(st < 0)) {
         atomic_store_explicit(&station->broken, true, memory_order_relaxed);
