@@ -39,6 +39,9 @@ static tern_status parting_poll(void *arg)
 
     tern_core_team_progress(p->team); /* a member may be blocked by messages that it sends to this rank */
     p->team->group->ops->advance(p->team->group);
+    if (p->team->leaving & TERN_TEAM_OBJECT_SELF &&
+        atomic_load_explicit(&tern_job.losses_seen, memory_order_relaxed) > 0) /* a hint */
+        tern_core_team_give_up(p->team); /* a member may still be in a call that this rank has given up */
     return staying_member(p) >= 0 ? TERN_PENDING : TERN_OK;
 }
 
