@@ -105,7 +105,8 @@ TERN_API tern_status tern_quiet_local(tern_ctx *ctx);
  * context has started. It then waits until every rank of the context's team has called tern_barrier. It does not wait
  * for tagged messages, nor for operations that wait for a counter.
  * Returns  TERN_OK: every rank of the team has arrived.
- *          TERN_ERR_PEER: a rank of the team died before it arrived. All living ranks return this error.
+ *          TERN_ERR_PEER: a rank of the team died before it arrived, or gave up the team because an earlier collective
+ *            call failed there or because it learned of a death. All other ranks that call return this error.
  *          TERN_ERR_TIMEOUT: the context's time limit passed. The next tern_barrier on the team continues this barrier;
  *            until then, other ranks may be waiting for this rank.
  *          TERN_ERR_STATE: an active message handler made the call, another thread of this rank is in a collective call
@@ -130,9 +131,10 @@ TERN_API tern_status tern_barrier(tern_ctx *ctx);
  *          TERN_ERR_ARG: a pointer is NULL, or src overlaps all and is not this rank's place there; or, on all ranks,
  *            ranks passed different lengths or made different collective calls.
  *          TERN_ERR_RANGE: len times the size of the team is too large.
- *          TERN_ERR_PEER: a rank of the team died. All living ranks return this error.
+ *          TERN_ERR_PEER: a rank of the team died, or gave up the team because an earlier collective call failed there
+ *            or because it learned of a death. All other ranks that call return this error.
  *          TERN_ERR_TIMEOUT: the context's time limit passed. Afterwards, the team can make no collective calls but
- *            tern_region_free and tern_finalize.
+ *            tern_region_free and tern_finalize: this rank has given it up, and the others do not wait for it.
  *          TERN_ERR_STATE: an active message handler made the call, another thread of this rank is in a collective call
  *            on the team, a barrier on the team timed out and was not repeated, or another collective call on the team
  *            timed out.

@@ -27,7 +27,7 @@ struct member {
 
 /* The counters of a seat that were sent last. */
 struct seat_state {
-    uint32_t team, arrived, departures, regroups;
+    uint32_t team, arrived, departures, regroups, gave_up;
 };
 
 struct tern_relay {
@@ -153,7 +153,15 @@ static void scan_barrier_slot(struct tern_relay *relay, uint32_t rank)
 }
 
 /* The body of SEAT: the fields of the barrier slot, then the contributions, each as long as its length says. */
-enum { SEAT_TEAM = 0, SEAT_ARRIVED = 4, SEAT_DEPARTURES = 8, SEAT_REGROUPS = 12, SEAT_PAIRS = 16, SEAT_PAIR = 20 };
+enum {
+    SEAT_TEAM = 0,
+    SEAT_ARRIVED = 4,
+    SEAT_DEPARTURES = 8,
+    SEAT_REGROUPS = 12,
+    SEAT_GAVE_UP = 16,
+    SEAT_PAIRS = 20,
+    SEAT_PAIR = 20
+};
 #define SEAT_FIXED (SEAT_PAIRS + 2 * SEAT_PAIR)
 #define SEAT_LONGEST (SEAT_FIXED + 2 * TERN_SEAT_CONTRIBUTION)
 
@@ -170,6 +178,7 @@ static uint32_t write_seat(const struct tern_seat *seat, const struct seat_state
     tern_base_put_le(body + SEAT_ARRIVED, now->arrived, 4);
     tern_base_put_le(body + SEAT_DEPARTURES, now->departures, 4);
     tern_base_put_le(body + SEAT_REGROUPS, now->regroups, 4);
+    tern_base_put_le(body + SEAT_GAVE_UP, now->gave_up, 4);
     for (unsigned i = 0; i < 2; i++) {
         unsigned char *pair = body + SEAT_PAIRS + (size_t)i * SEAT_PAIR;
         uint32_t       len = seat->slot.contribution_len[i];
@@ -196,6 +205,7 @@ static void scan_seat(const struct tern_relay *relay, uint32_t rank, uint32_t nu
     struct seat_state       now = { .team = atomic_load_explicit(&seat->slot.team, memory_order_acquire) };
     uint32_t                len;
 
+    now.gave_up = atomic_load_explicit(&seat->slot.gave_up, memory_order_acquire) != 0; /* acquire: the last arrival */
     now.arrived = atomic_load_explicit(&seat->slot.arrived, memory_order_acquire);
     now.departures = atomic_load_explicit(&seat->slot.departures, memory_order_acquire);
     now.regroups = atomic_load_explicit(&seat->slot.regroups, memory_order_acquire);
@@ -340,7 +350,7 @@ static bool apply_exit(struct tern_relay *relay, const struct tern_frame *frame)
 
 /* Write the contents of a seat into the segment. The stores have the same order as those of a rank: see struct
  * tern_seat. */
-static void apply_seat(struct tern_seat *seat, const unsigned char *body)
+static void apply_seat(struct tern_relay *relay, struct tern_seat *seat, const unsigned char *body)
 {
     struct tern_barrier_slot *slot = &seat->slot;
     uint32_t                  team = (uint32_t)tern_base_get_le(body + SEAT_TEAM, 4), at = SEAT_FIXED;
@@ -349,6 +359,7 @@ static void apply_seat(struct tern_seat *seat, const unsigned char *body)
         atomic_store_explicit(&slot->arrived, 0, memory_order_relaxed);
         atomic_store_explicit(&slot->departures, 0, memory_order_relaxed);
         atomic_store_explicit(&slot->regroups, 0, memory_order_relaxed);
+        atomic_store_explicit(&slot->gave_up, 0, memory_order_relaxed);
         /* release: the counters are reset before the team changes. Pairs with the acquires of the ranks. */
         atomic_store_explicit(&slot->team, team, memory_order_release);
         /* release: the team before the new counters. Pairs with the fence of a rank that has read the counters. */
@@ -372,6 +383,13 @@ static void apply_seat(struct tern_seat *seat, const unsigned char *body)
     atomic_store_explicit(&slot->departures, (uint32_t)tern_base_get_le(body + SEAT_DEPARTURES, 4),
                           memory_order_release);
     atomic_store_explicit(&slot->regroups, (uint32_t)tern_base_get_le(body + SEAT_REGROUPS, 4), memory_order_release);
+    if (tern_base_get_le(body + SEAT_GAVE_UP, 4) == 0 ||
+        atomic_load_explicit(&slot->gave_up, memory_order_relaxed) != 0)
+        return;
+    /* release: the last arrival before gave_up, and gave_up before it is counted. Pairs with the acquires of the
+     * ranks. */
+    atomic_store_explicit(&slot->gave_up, 1, memory_order_release);
+    atomic_fetch_add_explicit(&relay->segment->quits, 1, memory_order_release);
 }
 
 bool tern_boot_relay_apply(struct tern_relay *relay, const struct tern_frame *frame)
@@ -392,7 +410,7 @@ bool tern_boot_relay_apply(struct tern_relay *relay, const struct tern_frame *fr
     if (frame->kind == TERN_FRAME_SEAT) {
         if (value >= relay->seats)
             return false;
-        apply_seat(&relay->seat[(size_t)rank * relay->seats + value], frame->body);
+        apply_seat(relay, &relay->seat[(size_t)rank * relay->seats + value], frame->body);
         relay->rings = true;
         return true;
     }

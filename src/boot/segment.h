@@ -105,6 +105,7 @@ struct tern_barrier_slot {
     _Atomic uint32_t team;          /* id of the team that the seat belongs to; 0: none, or the world */
     _Atomic uint32_t regroups;      /* number of teams of survivors that the rank has asked for */
     _Atomic uint32_t regroup_id[2]; /* the id that the rank proposes for team n of survivors, at index n & 1 */
+    _Atomic uint32_t gave_up;       /* 1: the rank enters no barrier of the team after the number arrived any more */
 };
 _Static_assert(sizeof(struct tern_barrier_slot) == 64, "a barrier slot is one cache line");
 
@@ -133,6 +134,7 @@ struct tern_segment {
     /* TERN_ENDING and the exit status, if a rank has called tern_exit; otherwise 0. Writers: the ranks by
      * compare-and-swap from 0; in a job on several nodes also the relay. */
     _Atomic uint32_t ending;
+    _Atomic uint32_t quits; /* number of gave_up that have been set in slots of this node. Writers: those of gave_up */
     _Alignas(64) _Atomic uint64_t next; /* arena offset at which the next region starts. Writers: the ranks */
     struct tern_robust_lock acc_lock[TERN_ACC_LOCKS]; /* guard the targets of accumulates: op/atomic/acc.h */
     _Alignas(64) struct tern_slot
@@ -144,7 +146,7 @@ struct tern_segment {
  * team at a time. Writer: the rank; in mirrors the relay. A rank that gives a seat to another team resets the counters
  * before it writes the id of the team, so a reader that finds the same team before and after it has read the counters
  * has read the counters of that team. Seat 0 belongs to the world, whose barriers have slots of their own: only the
- * regroups of the world are there. */
+ * regroups of the world are there, and, when the rank gives the world up, gave_up and the last number of arrived. */
 struct tern_seat {
     struct tern_barrier_slot slot;
     unsigned char            contribution[2][TERN_SEAT_CONTRIBUTION];

@@ -36,11 +36,6 @@ static int leader_of(const struct bruck *c, uint32_t node)
     return tern_link_group_world(&c->base, c->order[c->begin[node]]);
 }
 
-static uint32_t locals(const struct bruck *c)
-{
-    return c->begin[c->node + 1] - c->begin[c->node];
-}
-
 /* ---- incoming streams ---- */
 
 /* A leader has a stream from each other member of its node, then one for each round; other ranks have one stream. */
@@ -52,14 +47,14 @@ struct bruck_stream_in *tern_core_bruck_stream_in(struct bruck *c, int from, con
         return head->way == CORE_DIRECTION_DOWN && from == leader_of(c, c->node) ? in : NULL;
     if (head->way == CORE_DIRECTION_ROUND && head->round < c->rounds &&
         from == leader_of(c, (c->node + c->nodes - (1u << head->round) % c->nodes) % c->nodes))
-        return in + locals(c) - 1 + head->round;
-    for (uint32_t i = 1; head->way == CORE_DIRECTION_UP && i < locals(c); i++)
+        return in + tern_core_bruck_locals(c) - 1 + head->round;
+    for (uint32_t i = 1; head->way == CORE_DIRECTION_UP && i < tern_core_bruck_locals(c); i++)
         if (tern_link_group_world(&c->base, c->order[c->position + i]) == from)
             return in + i - 1;
     return NULL;
 }
 
-static bool has_come(const struct bruck *c, uint32_t inflow)
+bool tern_core_bruck_has_come(const struct bruck *c, uint32_t inflow)
 {
     uint32_t barrier = tern_core_bruck_barrier(c);
 
@@ -92,6 +87,8 @@ static bool receive(int from, const unsigned char *head_bytes, const unsigned ch
         return head.group != 0; /* this rank has freed the team, after a call on the team timed out */
     if (head.way >= CORE_DIRECTION_DEPART)
         return len == 0 && tern_core_bruck_part_receive(c, from, &wire);
+    if (head.last == CORE_WIRE_GAVE_UP)
+        return len == 0 && tern_core_bruck_quit_receive(c, from, &head);
     if (head.barrier - tern_core_bruck_barrier(c) <= 1) /* the current barrier or the next */
         in = tern_core_bruck_stream_in(c, from, &head);
     return in && tern_core_stream_receive(c, in, &head, data, len);
@@ -110,14 +107,14 @@ void tern_core_bruck_receive(int from, const unsigned char *head, const unsigned
 /* Return whether the streams that the stage waits for have arrived. */
 static bool is_due(const struct bruck *c)
 {
-    uint32_t others = locals(c) - 1;
+    uint32_t others = tern_core_bruck_locals(c) - 1;
 
     if (!tern_core_bruck_leads(c))
-        return c->stage == 0 || has_come(c, 0);
+        return c->stage == 0 || tern_core_bruck_has_come(c, 0);
     if (c->stage > 0)
-        return has_come(c, others + c->stage - 1);
+        return tern_core_bruck_has_come(c, others + c->stage - 1);
     for (uint32_t i = 0; i < others; i++)
-        if (!has_come(c, i))
+        if (!tern_core_bruck_has_come(c, i))
             return false;
     return true;
 }
@@ -127,12 +124,17 @@ static uint32_t stages(const struct bruck *c)
     return tern_core_bruck_leads(c) ? c->rounds + 1 : 2;
 }
 
+bool tern_core_bruck_is_complete(const struct bruck *c)
+{
+    return c->stage == stages(c);
+}
+
 /* Return the number of streams that the stage sends. */
 static uint32_t streams(const struct bruck *c)
 {
     if (!tern_core_bruck_leads(c))
         return c->stage == 0;
-    return c->stage < c->rounds ? 1 : locals(c) - 1;
+    return c->stage < c->rounds ? 1 : tern_core_bruck_locals(c) - 1;
 }
 
 /* Begin the stream of round k. It consists of the contributions that this node has before the round, which are those of
@@ -198,7 +200,7 @@ static bool is_over(struct bruck *c)
         advance(c);
         tern_core_message_release();
     }
-    return c->stage == stages(c);
+    return tern_core_bruck_is_complete(c);
 }
 
 /* ---- the group ---- */
@@ -252,9 +254,9 @@ static bool bruck_has_arrived(const struct tern_link_group *base, uint32_t membe
     if (base->id != 0 && !tern_core_bruck_leads(c))
         return member != c->order[c->begin[c->node]];
     if (base->id != 0 && behind == 0) {
-        for (uint32_t i = 1; i < locals(c); i++)
+        for (uint32_t i = 1; i < tern_core_bruck_locals(c); i++)
             if (c->order[c->position + i] == member)
-                return has_come(c, i - 1);
+                return tern_core_bruck_has_come(c, i - 1);
         return true;
     }
     return tern_core_bruck_leads(c) && c->stage + c->sending > 0 && behind < 1u << (c->stage + c->sending - 1);
@@ -328,6 +330,7 @@ static void bruck_close(struct tern_link_group *base)
     free(c->node_of);
     free(c->begin);
     free(c->parts.of);
+    free(c->ended);
     free(c);
 }
 
@@ -363,7 +366,7 @@ static void line_up(struct bruck *c, uint32_t *known)
     c->begin[c->nodes] = position;
     c->node = c->node_of[c->base.me];
     c->rounds = tern_base_log2_up(c->nodes);
-    c->inflows = tern_core_bruck_leads(c) ? locals(c) - 1 + c->rounds : 1;
+    c->inflows = tern_core_bruck_leads(c) ? tern_core_bruck_locals(c) - 1 + c->rounds : 1;
 }
 
 static bool make_tables(struct bruck *c)
@@ -384,9 +387,11 @@ static bool make_tables(struct bruck *c)
         c->in[i] = calloc(c->inflows + 1, sizeof(*c->in[i]));
         c->contributions[i] = calloc(size, sizeof(*c->contributions[i]));
     }
+    c->ended = calloc(c->inflows + 1, sizeof(*c->ended));
     if (c->base.id != 0)
         c->parts.of = calloc(size, sizeof(*c->parts.of));
-    return c->in[0] && c->in[1] && c->contributions[0] && c->contributions[1] && (c->base.id == 0 || c->parts.of);
+    return c->in[0] && c->in[1] && c->contributions[0] && c->contributions[1] && c->ended &&
+           (c->base.id == 0 || c->parts.of);
 }
 
 static tern_status bruck_open(struct tern_link *link, const struct tern_link_group *as, struct tern_link_group **out)
@@ -416,6 +421,8 @@ const struct tern_group_ops tern_core_bruck_group = {
     .arrive = bruck_arrive,
     .arrived = bruck_arrived,
     .has_arrived = bruck_has_arrived,
+    .give_up = tern_core_bruck_give_up,
+    .quitter = tern_core_bruck_quitter,
     .depart = tern_core_segment_depart,
     .departed = tern_core_segment_departed,
     .advance = tern_link_no_advance,
@@ -434,6 +441,8 @@ const struct tern_group_ops tern_core_bruck_team = {
     .arrive = bruck_arrive,
     .arrived = bruck_arrived,
     .has_arrived = bruck_has_arrived,
+    .give_up = tern_core_bruck_give_up,
+    .quitter = tern_core_bruck_quitter,
     .depart = tern_core_bruck_depart,
     .departed = tern_core_bruck_departed,
     .advance = tern_core_bruck_advance,

@@ -10,6 +10,7 @@
  *   group_bruck.c    the steps
  *   group_stream.c   streams of messages that carry contributions, and the contributions
  *   group_part.c     departures of teams other than the world
+ *   group_quit.c     members that give up the team
  *
  * The departures of the world are published in the boot segment (group_segment.h). Those of other teams are messages.
  * Both must not depend on members that have left the job.
@@ -81,7 +82,13 @@ struct bruck {
     _Atomic uint32_t           contributed[2];   /* the last barrier to which any member contributed, by barrier & 1.
                                                     Writers: the delivering thread and the collective call */
     struct bruck_departures    parts;
+    _Atomic uint64_t *ended; /* [inflows] BRUCK_ENDED and the first barrier at which the stream does not come any more,
+                                    because its sender has given up; 0: it comes. Writer: the delivering thread */
+    _Atomic bool      has_ended; /* there is such a stream. Writer: the delivering thread */
+    uint32_t          told;      /* this member has given up: number of outgoing streams whose receivers know it */
 };
+
+#define BRUCK_ENDED (1ull << 32)
 
 /* The functions of the world's group, and the functions of the groups of other teams. */
 extern const struct tern_group_ops tern_core_bruck_group, tern_core_bruck_team;
@@ -105,6 +112,17 @@ static inline bool tern_core_bruck_leads(const struct bruck *bruck)
 {
     return bruck->position == bruck->begin[bruck->node];
 }
+
+static inline uint32_t tern_core_bruck_locals(const struct bruck *bruck)
+{
+    return bruck->begin[bruck->node + 1] - bruck->begin[bruck->node];
+}
+
+/* Return whether an incoming stream of the current barrier has arrived completely. */
+bool tern_core_bruck_has_come(const struct bruck *bruck, uint32_t inflow);
+
+/* Return whether the current barrier is complete. */
+bool tern_core_bruck_is_complete(const struct bruck *bruck);
 
 /* Return the stream that the message belongs to; NULL: none. */
 struct bruck_stream_in *tern_core_bruck_stream_in(struct bruck *bruck, int from, const struct core_wire *head);
@@ -134,3 +152,12 @@ void tern_core_bruck_advance(struct tern_link_group *group);
 
 /* Process a message about departures. Returns false if the message is malformed. */
 bool tern_core_bruck_part_receive(struct bruck *bruck, int from, const struct core_part_wire *wire);
+
+/* ---- group_quit.c ---- */
+
+/* Functions of struct tern_group_ops. */
+void tern_core_bruck_give_up(struct tern_link_group *group);
+int  tern_core_bruck_quitter(struct tern_link_group *group);
+
+/* Process a message by which the sender of a stream gives up. Returns false if the message is malformed. */
+bool tern_core_bruck_quit_receive(struct bruck *bruck, int from, const struct core_wire *head);

@@ -30,6 +30,7 @@ struct segment_group {
     uint32_t               seen;        /* number of leading members that have arrived at that barrier */
     bool                   contributed; /* there is a contribution to the next barrier */
     bool                   gathers;     /* this member has contributed to the current barrier */
+    bool                   gave_up;     /* this member enters no barrier any more */
     uint16_t               own;         /* this rank's seat; 0: the group is the world's */
     uint16_t              *seat;        /* [size] seats of the members, or UNKNOWN; NULL: the world */
 };
@@ -92,6 +93,7 @@ static void seat_give(uint16_t number, uint32_t team)
     atomic_store_explicit(&slot->arrived, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->departures, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->regroups, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->gave_up, 0, memory_order_relaxed);
     slot->contribution_len[0] = slot->contribution_len[1] = 0;
     /* release: the counters are reset before the team. Pairs with the acquire in counter(), and the relay's. */
     atomic_store_explicit(&slot->team, team, memory_order_release);
@@ -143,6 +145,12 @@ static struct tern_barrier_slot *own_entry(const struct segment_group *group)
 static struct tern_barrier_slot *entry(const struct segment_group *group, uint32_t member)
 {
     return group->seat ? find_seat(group, member) : entry_of(tern_link_group_world(&group->base, member));
+}
+
+/* Return the entry for what concerns teams of survivors, and members that have given up: for the world it is seat 0. */
+static struct tern_barrier_slot *seat_entry(const struct segment_group *group, uint32_t member)
+{
+    return group->seat ? entry(group, member) : seat_of(tern_link_group_world(&group->base, member), 0);
 }
 
 static unsigned char *contribution_at(const struct segment_group *group, int rank, uint32_t seat, uint32_t barrier)
@@ -270,6 +278,55 @@ static bool segment_has_arrived(const struct tern_link_group *base, uint32_t mem
     return has_reached(group, member, group->barrier);
 }
 
+static void segment_give_up(struct tern_link_group *base)
+{
+    struct segment_group     *group = (struct segment_group *)base;
+    struct tern_barrier_slot *mine = seat_of(tern_job.boot.rank, group->own);
+
+    group->gave_up = true;
+    if (!group->seat)
+        atomic_store_explicit(&mine->arrived, group->barrier, memory_order_relaxed); /* published by gave_up */
+    tern_link_slot_give_up(mine, &tern_job.boot.segment->quits);
+    tell_seats();
+    ring_members(base);
+}
+
+/* Return whether a member has given up, and *waits: whether it will not enter the current barrier. A member whose seat
+ * belongs to another team has left this one. */
+static bool has_quit(const struct segment_group *group, uint32_t member, bool *waits)
+{
+    struct tern_barrier_slot *slot = seat_entry(group, member);
+    bool                      gave_up, left;
+
+    if (!slot)
+        return false;
+    gave_up = tern_link_slot_gave_up(slot); /* before the arrivals, which are final then */
+    *waits = !tern_link_slot_reached(&slot->arrived, group->barrier);
+    left = group->seat && !belongs(group, slot);
+    *waits |= left;
+    return gave_up || left;
+}
+
+static int segment_quitter(struct tern_link_group *base)
+{
+    const struct segment_group *group = (const struct segment_group *)base;
+    bool                        any = false, waits = false;
+    uint32_t                    now;
+
+    if (!tern_link_group_quits(base, &tern_job.boot.segment->quits, &now))
+        return -1;
+    for (uint32_t i = 0; i < base->size; i++) {
+        if (!has_quit(group, i, &waits))
+            continue;
+        any = true;
+        if (waits)
+            return (int)i;
+    }
+    if (!any)
+        base->quits_seen = now;
+    return -1;
+}
+
 static void segment_depart(struct tern_link_group *base, uint64_t object)
 {
     struct segment_group *group = (struct segment_group *)base;
@@ -296,12 +353,6 @@ static bool segment_departed(const struct tern_link_group *base, uint32_t member
     return true;
 }
 
-/* The numbers that concern teams of survivors of the world are in seat 0. */
-static struct tern_barrier_slot *regroup_entry(const struct segment_group *group, uint32_t member)
-{
-    return group->seat ? entry(group, member) : seat_of(tern_link_group_world(&group->base, member), 0);
-}
-
 static void segment_regroup(struct tern_link_group *base, uint32_t id)
 {
     struct segment_group *group = (struct segment_group *)base;
@@ -314,7 +365,7 @@ static void segment_regroup(struct tern_link_group *base, uint32_t id)
 static bool segment_regrouped(const struct tern_link_group *base, uint32_t member, uint32_t *id)
 {
     const struct segment_group *group = (const struct segment_group *)base;
-    struct tern_barrier_slot   *slot = regroup_entry(group, member);
+    struct tern_barrier_slot   *slot = seat_entry(group, member);
 
     return slot && tern_link_slot_regrouped(base, slot, id) && (!group->seat || belongs(group, slot));
 }
@@ -360,12 +411,12 @@ static bool has_lost(const struct tern_link_group *base)
     return false;
 }
 
-/* The members do not wait for each other if one of them has died: some may still need to know at which barriers this
- * rank has arrived. */
+/* If a member has died, or this member has given up, the members do not wait for each other: some may still need to
+ * know at which barriers this rank has arrived. */
 static void segment_close(struct tern_link_group *base)
 {
     struct segment_group *group = (struct segment_group *)base;
-    bool                  remains = has_lost(base);
+    bool                  remains = group->gave_up || has_lost(base);
 
     if (group->own > 0 && !remains)
         seat_give(group->own, 0);
@@ -435,6 +486,8 @@ const struct tern_group_ops tern_core_segment_group = {
     .arrive = segment_arrive,
     .arrived = segment_arrived,
     .has_arrived = segment_has_arrived,
+    .give_up = segment_give_up,
+    .quitter = segment_quitter,
     .depart = segment_depart,
     .departed = segment_departed,
     .advance = tern_link_no_advance,

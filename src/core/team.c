@@ -201,8 +201,14 @@ int tern_core_team_lost(const struct tern_team *team)
 
 static tern_status member_gone(const struct tern_team *team, const char *what)
 {
-    int member = tern_core_team_lost(team);
+    int member = tern_core_team_lost(team), quitter = team->quitter - 1;
 
+    if (member < 0 && quitter >= 0)
+        return tern_base_fail(TERN_ERR_PEER,
+                              "%s: rank %d of the team has given up the team (rank %d of the job; %s), because a "
+                              "collective call failed there, or after the death of another rank; the members that are "
+                              "still needed create another team",
+                              what, quitter, tern_core_team_world(team, quitter), tern_core_team_name(team).text);
     return tern_base_fail(TERN_ERR_PEER,
                           "%s: rank %d of the team is gone (rank %d of the job; %s); call tern_team_survivors to go on "
                           "with the others",
@@ -285,10 +291,37 @@ void tern_core_team_describe(const struct tern_team *team, int member, char *tex
 
 /* ---- the barrier ---- */
 
+#define NAP_NS 1000000ll /* longest sleep in a barrier whose members may not wake this one */
+
 struct barrier_wait {
     struct tern_team *team;
     const char       *what;
+    struct tern_wait  wait;
 };
+
+void tern_core_team_give_up(struct tern_team *team)
+{
+    if (team->given_up)
+        return;
+    team->given_up = true;
+    team->group->ops->give_up(team->group);
+}
+
+bool tern_core_team_give_up_if_lost(struct tern_team *team)
+{
+    if (tern_core_team_lost(team) < 0)
+        return false;
+    team->gone = true;
+    tern_core_team_give_up(team);
+    return true;
+}
+
+/* No further collective calls are possible, because one timed out half way. */
+static void team_break(struct tern_team *team)
+{
+    team->broken = true;
+    tern_core_team_give_up(team);
+}
 
 /* Return a member that died before it arrived; -1: none. A member that died after it had arrived does not invalidate
  * the barrier, so that all live members see the same outcome. */
@@ -301,6 +334,15 @@ static int missing_member(const struct tern_team *team)
     return -1;
 }
 
+/* Return whether the barrier cannot complete, because a member has given up. */
+static bool is_given_up(struct barrier_wait *m)
+{
+    m->team->quitter = m->team->group->ops->quitter(m->team->group) + 1;
+    if (m->team->group->naps)
+        m->wait.nap = NAP_NS;
+    return m->team->quitter > 0;
+}
+
 static tern_status barrier_poll(void *arg)
 {
     struct barrier_wait *m = arg;
@@ -310,7 +352,7 @@ static tern_status barrier_poll(void *arg)
     tern_core_team_progress(m->team);
     if (m->team->group->ops->arrived(m->team->group)) /* by a message, for which no bell rings any more */
         return TERN_OK;
-    return missing_member(m->team) < 0 ? TERN_PENDING : member_gone(m->team, m->what);
+    return missing_member(m->team) < 0 && !is_given_up(m) ? TERN_PENDING : member_gone(m->team, m->what);
 }
 
 static void barrier_describe(void *arg, char *text, size_t size)
@@ -333,30 +375,44 @@ static void barrier_describe(void *arg, char *text, size_t size)
         snprintf(text, size, "%s: all %d ranks have called it, but one is not running", m->what, m->team->size);
 }
 
-/* Meet the other members, whatever they contribute. */
-static inline __attribute__((always_inline)) tern_status meet(struct tern_team *team, tern_deadline deadline,
-                                                              const char *what)
+/* Refuse a collective call on a team that this rank has given up. A barrier that failed because a member was gone may
+ * complete later, but no member would take it for this call. */
+static __attribute__((cold, noinline)) tern_status refuse(const struct tern_team *team, const char *what)
 {
-    struct barrier_wait m = { team, what };
-    struct tern_wait    wait = { .poll = barrier_poll, .describe = barrier_describe, .arg = &m, .deadline = deadline };
-    tern_status         st;
-
-    if (team->gone) /* the barrier that failed may complete later, but no member would take it for this call */
+    if (team->gone)
         return member_gone(team, what);
     if (team->broken)
         return tern_base_fail(TERN_ERR_STATE,
                               "%s: an earlier collective call on the team timed out half way; only "
                               "tern_region_free and tern_finalize are left",
                               what);
+    return tern_base_fail(TERN_ERR_STATE, "%s: a tern_team_free on the team timed out; call it again", what);
+}
+
+/* Meet the other members, whatever they contribute. */
+static inline __attribute__((always_inline)) tern_status meet(struct tern_team *team, tern_deadline deadline,
+                                                              const char *what)
+{
+    struct barrier_wait m = { team,
+                              what,
+                              { .poll = barrier_poll, .describe = barrier_describe, .deadline = deadline } };
+    tern_status         st;
+
+    if (TERN_UNLIKELY(team->given_up))
+        return refuse(team, what);
     if (!team->entered) {
         team->meetings++;
         team->group->ops->arrive(team->group);
         team->entered = true;
     }
-    st = tern_core_wait(&wait);
-    if (st == TERN_OK)
+    m.wait.arg = &m;
+    st = tern_core_wait(&m.wait);
+    if (TERN_LIKELY(st == TERN_OK)) {
         team->entered = false;
-    team->gone = st == TERN_ERR_PEER;
+    } else if (st == TERN_ERR_PEER) {
+        team->gone = true;
+        tern_core_team_give_up(team);
+    }
     return st;
 }
 
@@ -378,84 +434,6 @@ tern_status tern_core_team_barrier(struct tern_team *team, tern_deadline deadlin
     tern_status st = meet(team, deadline, what);
 
     return TERN_UNLIKELY(team->group->mixed) && st == TERN_OK ? others_gathered(team, what) : st;
-}
-
-/* The object that this rank gives up, and the first member that gave up a different object. */
-struct parting {
-    struct tern_team *team;
-    const char       *what;
-    int               other; /* -1: none */
-};
-
-/* Return the first member that is alive, has not left the job and has not departed in this round; -1: none. */
-static int staying_member(struct parting *p)
-{
-    const struct tern_team *team = p->team;
-    uint64_t                object = 0;
-
-    p->other = -1;
-    for (int i = 0; i < team->size; i++) {
-        int world = tern_core_team_world(team, i);
-
-        if (team->group->ops->departed(team->group, (uint32_t)i, &object))
-            p->other = object != 0 && object != team->leaving ? i : p->other;
-        else if (!tern_core_job_lost(world) &&
-                 /* acquire: the member's use of the object before it left. Pairs with the release in core/job.c. */
-                 atomic_load_explicit(&tern_core_job_slot(world)->life, memory_order_acquire) < TERN_LIFE_LEAVING)
-            return i;
-    }
-    return -1;
-}
-
-static tern_status parting_poll(void *arg)
-{
-    struct parting *p = arg;
-
-    tern_core_team_progress(p->team); /* a member may be blocked by messages that it sends to this rank */
-    p->team->group->ops->advance(p->team->group);
-    return staying_member(p) >= 0 ? TERN_PENDING : TERN_OK;
-}
-
-static void parting_describe(void *arg, char *text, size_t size)
-{
-    struct parting *p = arg;
-
-    char doing[96] = "";
-    int  late = staying_member(p);
-
-    if (late >= 0)
-        tern_core_team_describe(p->team, late, doing, sizeof(doing));
-    snprintf(text, size, "%s waits for rank %d of %d, which has not called it%s", p->what, late, p->team->size, doing);
-}
-
-void tern_core_team_leave(struct tern_team *team, uint64_t object)
-{
-    if (team->leaving == 0)
-        team->group->ops->depart(team->group, object);
-    team->leaving = object;
-}
-
-tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_deadline deadline, const char *what)
-{
-    struct parting   p = { team, what, -1 };
-    struct tern_wait wait = { .poll = parting_poll, .describe = parting_describe, .arg = &p, .deadline = deadline };
-    tern_status      st;
-
-    if (team->leaving != 0 && team->leaving != object)
-        return tern_base_fail(TERN_ERR_STATE,
-                              "%s: a call for another object timed out and is not over; call it again for "
-                              "that one first",
-                              what);
-    tern_core_team_leave(team, object);
-    if ((st = tern_core_wait(&wait)) < 0)
-        return st;
-    team->leaving = 0;
-    if (p.other >= 0)
-        return tern_base_fail(TERN_ERR_ARG,
-                              "%s: rank %d of %s passed another object; all ranks of a team free regions, and the team "
-                              "itself, in the same order",
-                              what, p.other, tern_core_team_name(team).text);
-    return TERN_OK;
 }
 
 /* An all-gather of this rank. */
@@ -548,7 +526,7 @@ tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_
         at += n;
     } while (st == TERN_OK && at < len);
     if (st == TERN_ERR_TIMEOUT)
-        team->broken = true;
+        team_break(team);
     return st;
 }
 
@@ -580,6 +558,6 @@ tern_status tern_core_team_agree(struct tern_team *team, size_t len, tern_deadli
     tern_status      st = may_gather(team, tern_core_collective_name((uint32_t)call));
 
     if (st == TERN_OK && (st = gather_fragment(team, &g, 0, 0)) == TERN_ERR_TIMEOUT)
-        team->broken = true;
+        team_break(team);
     return st;
 }

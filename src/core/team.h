@@ -43,8 +43,10 @@ struct tern_team {
     uint64_t                 leaving; /* the object that this rank is giving up; 0: none */
     /* Number of barriers that this rank has entered, in collective calls of any kind. */
     uint32_t                 meetings;
-    bool                     broken; /* a collective call failed half way: no further ones are possible */
-    struct tern_station     *coll;   /* op/coll/coll.h; NULL: none */
+    bool                     broken;   /* a collective call failed half way: no further ones are possible */
+    bool                     given_up; /* the other members know that this one makes no further collective calls */
+    int                      quitter;  /* a member that had given up when a collective call failed, + 1; 0: none */
+    struct tern_station     *coll;     /* op/coll/coll.h; NULL: none */
 };
 
 /* The functions of collective operations (op/coll/station.c) for a team that is closed. */
@@ -155,3 +157,10 @@ tern_status tern_core_team_part(struct tern_team *team, uint64_t object, tern_de
 
 /* Depart from an object without waiting for the other members. */
 void tern_core_team_leave(struct tern_team *team, uint64_t object);
+
+/* Let the other members know that this rank makes no further barriers and all-gathers on the team, so that they do not
+ * wait for it: their calls return TERN_ERR_PEER. This rank can still depart from objects. Repeated calls do nothing. */
+void tern_core_team_give_up(struct tern_team *team);
+
+/* As tern_core_team_give_up, if a member is known to be dead. Returns whether one is. */
+bool tern_core_team_give_up_if_lost(struct tern_team *team);

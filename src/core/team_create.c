@@ -239,7 +239,7 @@ tern_status tern_core_team_create(struct tern_team *parent, const int *ranks, in
         st = tern_core_team_greet(team, tern_core_job_deadline(), what);
     if (st < 0) {
         if (team)
-            tern_core_team_drop(team);
+            tern_core_team_abandon(team);
         if (c.space.bytes > 0)
             tern_boot_space_give(&c.space);
         return st;

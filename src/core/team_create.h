@@ -28,10 +28,12 @@ struct tern_team_plan {
 };
 
 /* make: create a team and enter it into the table. greet: when all members have made the team, let them find each
- * other, if the group needs that. drop: free the team without synchronization. */
+ * other, if the group needs that. drop: free the team without synchronization. abandon: free a team whose creation has
+ * failed at this rank; the members at which it succeeds do not wait for this rank. */
 tern_status tern_core_team_make(const struct tern_team_plan *plan, struct tern_team **out);
 tern_status tern_core_team_greet(struct tern_team *team, tern_deadline deadline, const char *what);
 void        tern_core_team_drop(struct tern_team *team);
+void        tern_core_team_abandon(struct tern_team *team);
 
 /* Allocate the struct of a team, all zero, or free it. list: enter an open team into the table. */
 struct tern_team *tern_core_team_new(void);

@@ -159,7 +159,7 @@ tern_status tern_core_team_split(struct tern_ctx *ctx, int colour, int64_t key, 
     if (st == TERN_OK)
         *out = s.team;
     else if (s.team)
-        tern_core_team_drop(s.team);
+        tern_core_team_abandon(s.team);
     if (st < 0 && s.space.bytes > 0)
         tern_boot_space_give(&s.space);
     if (st == TERN_OK && s.team)

@@ -39,6 +39,8 @@ static tern_status regroup_poll(void *arg)
     const struct tern_link_group *group = r->team->group;
 
     tern_core_team_progress(r->team);
+    if (!r->team->given_up)
+        tern_core_team_give_up_if_lost(r->team); /* a member may be in a call that this rank has given up */
     for (; r->next < r->team->size; r->next++) {
         int      world = tern_core_team_world(r->team, r->next);
         bool     out = is_out(world);
@@ -66,22 +68,26 @@ static void regroup_describe(void *arg, char *text, size_t size)
              tern_core_team_name(r->team).text, doing);
 }
 
-/* Synchronize with the members of the new team. Returns TERN_ERR_PEER, at all of them, if one has died meanwhile. */
+/* Synchronize with the members of the new team. Returns TERN_ERR_PEER if one has died meanwhile, at all of them, or if
+ * one has given up. */
 static tern_status confirm(struct tern_team *team, struct tern_ctx *ctx)
 {
     uint32_t    mine = 1, *all = team->scratch;
     tern_status st;
+    int         gone;
 
     team->ctx = ctx;
     st = tern_core_team_gather(team, &mine, sizeof(mine), all, tern_core_ctx_deadline(ctx),
                                TERN_COLLECTIVE_TEAM_SURVIVORS);
     team->ctx = NULL;
-    if (st == TERN_ERR_PEER)
-        return tern_base_fail(TERN_ERR_PEER,
-                              "tern_team_survivors: rank %d of the job died while the other %d ranks formed a team; no "
-                              "rank has got one; call tern_team_survivors again",
-                              tern_core_team_world(team, tern_core_team_lost(team)), team->size - 1);
-    return st;
+    if (st != TERN_ERR_PEER)
+        return st;
+    gone = tern_core_team_lost(team);
+    return tern_base_fail(TERN_ERR_PEER,
+                          "tern_team_survivors: rank %d of the job %s while the other %d ranks formed a team; no rank "
+                          "has got one; call tern_team_survivors again",
+                          tern_core_team_world(team, gone >= 0 ? gone : team->quitter - 1),
+                          gone >= 0 ? "died" : "gave up", team->size - 1);
 }
 
 /* Resources of the new team, allocated before this rank asks: after that, nothing may fail at one rank alone. */
@@ -176,7 +182,7 @@ tern_status tern_core_team_survivors(struct tern_ctx *ctx, struct tern_team **ou
         begin(&new, &r);
         st = confirm(new.team, ctx);
         if (st < 0)
-            tern_core_team_drop(new.team);
+            tern_core_team_abandon(new.team);
     }
     if (st == TERN_OK) {
         *out = new.team;

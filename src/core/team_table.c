@@ -176,6 +176,13 @@ tern_status tern_core_team_greet(struct tern_team *team, tern_deadline deadline,
     return team->group->ops == &tern_core_segment_group ? tern_core_team_barrier(team, deadline, what) : TERN_OK;
 }
 
+void tern_core_team_abandon(struct tern_team *team)
+{
+    tern_core_team_give_up(team);
+    tern_core_team_leave(team, TERN_TEAM_OBJECT_SELF | team->id);
+    tern_core_team_drop(team);
+}
+
 void tern_core_team_drop(struct tern_team *team)
 {
     unlist(team);
@@ -252,7 +259,7 @@ tern_status tern_core_team_free(struct tern_team *team, const char *what)
     tern_core_job_check_deaths();
     if (tern_core_team_lost(team) < 0 && (st = settle(team, what)) < 0)
         return st;
-    if (tern_core_team_lost(team) >= 0)
+    if (tern_core_team_give_up_if_lost(team))
         tern_core_team_leave(team, TERN_TEAM_OBJECT_SELF | team->id);
     else if ((st = tern_core_team_part(team, TERN_TEAM_OBJECT_SELF | team->id, tern_core_job_deadline(), what)) < 0)
         return st;

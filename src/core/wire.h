@@ -38,6 +38,10 @@ enum core_direction {
 /* Used instead of a direction: the message has no contents; its arrival makes a waiting rank poll. */
 #define CORE_DIRECTION_WAKE 0xffu
 
+/* The value of core_wire.last in a message without data: the sender gives up the team. This stream is not completed at
+ * the barrier, and does not come at later ones. */
+#define CORE_WIRE_GAVE_UP 2
+
 /* The head of a message of a Bruck group. The data consists of fragments. */
 struct core_wire {
     uint16_t whose; /* CORE_WIRE_OWN */
@@ -46,7 +50,7 @@ struct core_wire {
     uint32_t group;
     uint32_t barrier;
     uint16_t round; /* for CORE_DIRECTION_ROUND */
-    uint16_t last;  /* 1: the last message of its stream */
+    uint16_t last;  /* 1: the last message of its stream; CORE_WIRE_GAVE_UP */
 };
 _Static_assert(sizeof(struct core_wire) == 16, "the head of a group message has no padding");
 _Static_assert(offsetof(struct core_wire, mark) == CORE_WIRE_MARK_AT,

@@ -32,6 +32,8 @@ struct tern_link_group {
     uint32_t                     call;
     bool mixed; /* set by arrived: some members have contributed to the barrier and others have not. The caller resets
                    it */
+    bool naps;  /* set by quitter: no member may wake this one any more, so that a wait polls from time to time */
+    uint32_t quits_seen; /* tern_segment.quits when no member of this group had given up */
 };
 
 /* What another member is doing while this member is not, for reports. */
@@ -65,6 +67,13 @@ struct tern_group_ops {
     void (*arrive)(struct tern_link_group *group);
     bool (*arrived)(struct tern_link_group *group);
     bool (*has_arrived)(const struct tern_link_group *group, uint32_t member);
+    /* give_up: enter no barrier any more, and tell the members that wait for this one, or will wait for it. Called once
+     * at most. quitter: return a member that has given up and for which the barrier that this member has entered waits,
+     * or -1. A member of which quitter returns another one gives up too, so that those that wait for it learn of it. A
+     * member that arrived at a barrier before it gave up does not invalidate that barrier where all members see its
+     * arrival; where it passes on the messages of others, it does if it gave up before it had done so. */
+    void (*give_up)(struct tern_link_group *group);
+    int (*quitter)(struct tern_link_group *group);
     /* Give up objects that all members give up in the same order: call depart once for each object; departed returns
      * whether the member has departed as often as this one, and the object (0: not known). Unlike a barrier, departing
      * does not depend on members that have died. */
@@ -119,6 +128,30 @@ static inline bool tern_link_slot_departed(const struct tern_link_group *group, 
         return false;
     *object = atomic_load_explicit(&theirs->object[group->departures & 1], memory_order_relaxed); /* after departures */
     return true;
+}
+
+/* The parts of give_up and quitter that concern the slot of this member, and of another one. Call the first one after
+ * the last arrival of this member; quits is that of the segment. A member that finds that another one has given up
+ * reads the arrivals of that member afterwards: they are final. */
+static inline void tern_link_slot_give_up(struct tern_barrier_slot *mine, _Atomic uint32_t *quits)
+{
+    /* release: the last arrival. Pairs with the acquire in tern_link_slot_gave_up(), and the relay's. */
+    atomic_store_explicit(&mine->gave_up, 1, memory_order_release);
+    /* release: after gave_up. Pairs with the acquire in tern_link_group_quits(). */
+    atomic_fetch_add_explicit(quits, 1, memory_order_release);
+}
+
+static inline bool tern_link_slot_gave_up(struct tern_barrier_slot *theirs)
+{
+    /* acquire: the last arrival. Pairs with the release in tern_link_slot_give_up(), and the relay's. */
+    return atomic_load_explicit(&theirs->gave_up, memory_order_acquire) != 0;
+}
+
+/* Return whether a member may have given up, and *now: the value for quits_seen if none has. */
+static inline bool tern_link_group_quits(const struct tern_link_group *group, _Atomic uint32_t *quits, uint32_t *now)
+{
+    /* acquire: gave_up of the members that are counted. Pairs with the release in tern_link_slot_give_up(). */
+    return (*now = atomic_load_explicit(quits, memory_order_acquire)) != group->quits_seen;
 }
 
 /* The part of doing that concerns departures. */

@@ -109,7 +109,7 @@ static inline bool tern_link_no_expect(struct tern_link_watch *watch, struct ter
     return false;
 }
 
-/* struct tern_group_ops: the group needs no memory, and sends nothing for departures. */
+/* struct tern_group_ops: the group needs no memory, sends nothing for departures, and has no other members. */
 static inline uint64_t tern_link_no_space(uint32_t size)
 {
     (void)size;
@@ -125,4 +125,15 @@ static inline void *tern_link_no_board(struct tern_link_group *group)
 static inline void tern_link_no_advance(struct tern_link_group *group)
 {
     (void)group;
+}
+
+static inline void tern_link_no_give_up(struct tern_link_group *group)
+{
+    (void)group;
+}
+
+static inline int tern_link_no_quitter(struct tern_link_group *group)
+{
+    (void)group;
+    return -1;
 }

@@ -237,6 +237,7 @@ static struct tern_seat *sit(int rank, uint32_t number, uint32_t team, uint32_t 
     if (atomic_load(&seat->slot.team) != team) {
         atomic_store(&seat->slot.arrived, 0);
         atomic_store(&seat->slot.regroups, 0);
+        atomic_store(&seat->slot.gave_up, 0);
         atomic_store(&seat->slot.team, team);
     }
     if (text) {
@@ -272,11 +273,18 @@ static void seats_of_teams(void **state)
     assert_int_equal(relay_all(), 2);
     assert_int_equal(seen->slot.regroups, 1);
     assert_int_equal(tern_segment_seat(segment[1], 4, 5)->slot.regroup_id[1], 99);
+    atomic_store(&sit(4, 3, 77, 4, NULL)->slot.gave_up, 1);
+    assert_int_equal(relay_all(), 1);
+    assert_true(seen->slot.arrived == 4 && seen->slot.gave_up == 1);
+    assert_int_equal(segment[1]->quits, 1);
+    assert_int_equal(relay_all(), 0);
     sit(4, 3, 78, 0, NULL);
     assert_int_equal(relay_all(), 1);
     assert_int_equal(seen->slot.team, 78);
     assert_int_equal(seen->slot.arrived, 0);
     assert_int_equal(seen->slot.regroups, 0);
+    assert_int_equal(seen->slot.gave_up, 0);
+    assert_int_equal(segment[1]->quits, 1);
 }
 
 /* Promise: malformed frames change nothing. */
@@ -316,7 +324,7 @@ static void exits(void **state)
 
 static void hostile_frames_are_refused(void **state)
 {
-    static unsigned char    body[TERN_FRAME_BODY], seat[57];
+    static unsigned char    body[TERN_FRAME_BODY], seat[61];
     size_t                  bytes = tern_segment_bytes(RANKS, true);
     unsigned char          *before = malloc(bytes);
     const struct tern_frame bad[] = {
@@ -344,13 +352,13 @@ static void hostile_frames_are_refused(void **state)
         { TERN_FRAME_DEPARTED, 5, 1, 8, body },
         { TERN_FRAME_ARRIVED, 4, 0, 4, body }, /* not the successor of the last */
         { TERN_FRAME_DEPARTED, 4, UINT32_MAX, 8, body },
-        { TERN_FRAME_SEAT, 4, 1, 55, body },
-        { TERN_FRAME_SEAT, 4, 1, 56, body }, /* says that it is longer */
-        { TERN_FRAME_SEAT, 1, 1, 56, seat }, /* of this node */
-        { TERN_FRAME_SEAT, 4, 128, 56, seat },
-        { TERN_FRAME_SEAT, 4, UINT32_MAX, 56, seat },
-        { TERN_FRAME_SEAT, 4, 1, 57, seat },
-        { TERN_FRAME_SEAT, RANKS, 1, 56, seat },
+        { TERN_FRAME_SEAT, 4, 1, 59, body },
+        { TERN_FRAME_SEAT, 4, 1, 60, body }, /* says that it is longer */
+        { TERN_FRAME_SEAT, 1, 1, 60, seat }, /* of this node */
+        { TERN_FRAME_SEAT, 4, 128, 60, seat },
+        { TERN_FRAME_SEAT, 4, UINT32_MAX, 60, seat },
+        { TERN_FRAME_SEAT, 4, 1, 61, seat },
+        { TERN_FRAME_SEAT, RANKS, 1, 60, seat },
         { TERN_FRAME_FATE, RANKS, TERN_FATE_LOST, 0, body },
         { TERN_FRAME_FATE, 0, TERN_FATE_RUNNING, 0, body },
         { TERN_FRAME_FATE, 0, 3, 0, body },
@@ -441,10 +449,10 @@ static void states_follow(void **state)
         { { TERN_FRAME_DEPARTED, 0, 3, 7, body }, true, false },
         { { TERN_FRAME_DEPARTED, 0, 3, 8, body }, true, true },
         { { TERN_FRAME_DEPARTED, 0, 2, 8, body }, true, false },
-        { { TERN_FRAME_SEAT, 0, 3, 55, body }, true, false },
-        { { TERN_FRAME_SEAT, 0, 3, 56, body }, true, true },
-        { { TERN_FRAME_SEAT, 0, 3, 57, body }, true, false },
-        { { TERN_FRAME_SEAT, 0, 3, 56, body }, false, false },
+        { { TERN_FRAME_SEAT, 0, 3, 59, body }, true, false },
+        { { TERN_FRAME_SEAT, 0, 3, 60, body }, true, true },
+        { { TERN_FRAME_SEAT, 0, 3, 61, body }, true, false },
+        { { TERN_FRAME_SEAT, 0, 3, 60, body }, false, false },
         { { TERN_FRAME_FATE, 0, TERN_FATE_LOST, 0, body }, true, false },
         { { TERN_FRAME_OUTPUT, 0, 1, 8, body }, true, false },
     };

@@ -35,6 +35,7 @@ static void numbers_of_layout_20(void **state)
     assert_int_equal(offsetof(struct tern_segment, relay_inode), 48);
     assert_int_equal(offsetof(struct tern_segment, losses), 64);
     assert_int_equal(offsetof(struct tern_segment, ending), 68);
+    assert_int_equal(offsetof(struct tern_segment, quits), 72);
     assert_int_equal(offsetof(struct tern_segment, next), 128);
     assert_int_equal(offsetof(struct tern_segment, acc_lock), 192);
     assert_int_equal(TERN_ACC_LOCKS, 256);
@@ -67,6 +68,7 @@ static void numbers_of_layout_20(void **state)
     assert_int_equal(offsetof(struct tern_barrier_slot, team), 40);
     assert_int_equal(offsetof(struct tern_barrier_slot, regroups), 44);
     assert_int_equal(offsetof(struct tern_barrier_slot, regroup_id), 48);
+    assert_int_equal(offsetof(struct tern_barrier_slot, gave_up), 56);
     assert_int_equal(sizeof(struct tern_barrier_slot), 64);
     assert_int_equal(sizeof(struct tern_seat), 64 + 2 * 512);
     assert_int_equal(tern_segment_seats(5), 128);

@@ -252,6 +252,40 @@ static bool shm_has_arrived(const struct tern_link_group *base, uint32_t member)
     return word_at(group, member, group->barrier) >> KIND_BITS == group->barrier << KIND_BITS >> KIND_BITS;
 }
 
+static void shm_give_up(struct tern_link_group *base)
+{
+    struct shm_group *group = (struct shm_group *)base;
+
+    tern_link_slot_give_up(&group->slots[base->me].state, &group->shm->boot->segment->quits);
+    ring_others(group);
+}
+
+/* A member that has given up sends no signals. From then on, a member that waits polls the slots, and the members whose
+ * arrival it awaits may only signal others. */
+static int shm_quitter(struct tern_link_group *base)
+{
+    struct shm_group *group = (struct shm_group *)base;
+    uint32_t          now;
+    bool              any = false;
+
+    if (!tern_link_group_quits(base, &group->shm->boot->segment->quits, &now))
+        return -1;
+    for (uint32_t i = 0; i < base->size; i++) {
+        if (!tern_link_slot_gave_up(&group->slots[i].state))
+            continue;
+        any = true;
+        if (!shm_has_arrived(base, i))
+            return (int)i;
+    }
+    if (!any) {
+        base->quits_seen = now;
+    } else if (!group->by_slots) {
+        group->by_slots = true;
+        base->naps = true;
+    }
+    return -1;
+}
+
 /* Return whether no member is left that will depart in this round. A member that dies or leaves the job later wakes the
  * others: see boot/relay.h and core/job.c. */
 static bool all_departed(const struct shm_group *group)
@@ -354,6 +388,8 @@ const struct tern_group_ops tern_shm_group = {
     .arrive = shm_arrive,
     .arrived = shm_arrived,
     .has_arrived = shm_has_arrived,
+    .give_up = shm_give_up,
+    .quitter = shm_quitter,
     .depart = shm_depart,
     .departed = shm_departed,
     .advance = tern_link_no_advance,

@@ -1,0 +1,175 @@
+/* quit_job.c: a job in which a rank gives up a team while others wait for it; started by quit.sh.
+ *
+ *   quit_job HOW VICTIM QUITTER
+ *
+ * The waits of all ranks but QUITTER have no limit. Every rank that lives prints "survived HOW" if all promises hold.
+ *
+ *   world     VICTIM enters a barrier of the world and dies. QUITTER, which has not entered it, asks for the team of
+ *             survivors
+ *   team      the same with a team that the program created
+ *   gather    the same with tern_allgather
+ *   free      QUITTER frees the team
+ *   overlap   VICTIM is not a member of the team, dies, and QUITTER frees the team
+ *   limit     nobody dies. The tern_allgather of QUITTER times out, because VICTIM is late
+ *   limits    the same, and VICTIM is the only rank whose call has no limit
+ */
+#include <sys/time.h>
+
+#include "fault/fault_job.h"
+
+#define RANKS 64
+
+static const char  *how;
+static int          victim, quitter;
+static tern_region *region;
+
+static bool is(const char *word)
+{
+    return strcmp(how, word) == 0;
+}
+
+static tern_status gather(tern_ctx *ctx)
+{
+    int rank = tern_rank(), all[RANKS];
+
+    return tern_allgather(ctx, &rank, sizeof(rank), all);
+}
+
+static tern_status meet(tern_ctx *ctx)
+{
+    return is("gather") ? gather(ctx) : tern_barrier(ctx);
+}
+
+/* Enter a barrier, if there is a context, and die. */
+static void be_victim(tern_ctx *ctx)
+{
+    struct itimerval when = { .it_value = { .tv_usec = 300000 } };
+
+    signal(SIGALRM, SIG_DFL);
+    setitimer(ITIMER_REAL, &when, NULL);
+    if (ctx)
+        meet(ctx);
+    for (;;)
+        pause();
+}
+
+static void await_death(void)
+{
+    tern_status st;
+
+    while ((st = tern_put_u64(TERN_WORLD, region, victim, 8, 1)) == TERN_OK)
+        usleep(1000);
+    EXPECT(TERN_ERR_PEER, st);
+}
+
+/* The team of survivors works. */
+static void use_survivors(tern_ctx *old)
+{
+    tern_team *team;
+    tern_ctx  *ctx;
+
+    EXPECT(TERN_OK, tern_team_survivors(old, &team));
+    EXPECT(TERN_OK, tern_ctx_create(team, TERN_RELAXED, &ctx));
+    REQUIRE(tern_team_size(team) == tern_size() - 1);
+    EXPECT(TERN_OK, tern_barrier(ctx));
+    EXPECT(TERN_OK, gather(ctx));
+    EXPECT(TERN_OK, tern_ctx_free(ctx));
+    EXPECT(TERN_OK, tern_team_free(team));
+}
+
+/* Return the team that is given up: all ranks, or all but the victim. */
+static tern_team *make_team(void)
+{
+    tern_team *team = tern_team_world();
+
+    if (is("overlap"))
+        EXPECT(TERN_OK, tern_team_split(TERN_WORLD, tern_rank() == victim ? TERN_NO_COLOUR : 0, 0, &team));
+    else if (!is("world"))
+        EXPECT(TERN_OK, tern_team_dup(TERN_WORLD, &team));
+    return team;
+}
+
+static void with_death(void)
+{
+    tern_team *team = make_team();
+    tern_ctx  *ctx = NULL;
+    bool       frees = is("free") || is("overlap");
+
+    if (team)
+        EXPECT(TERN_OK, tern_ctx_create(team, TERN_RELAXED, &ctx));
+    if (ctx)
+        EXPECT(TERN_OK, tern_barrier(ctx));
+    if (tern_rank() == victim)
+        be_victim(ctx);
+    if (tern_rank() == quitter) {
+        await_death();
+    } else {
+        EXPECT(TERN_ERR_PEER, meet(ctx));
+        EXPECT(TERN_ERR_PEER, meet(ctx));
+    }
+    if (!frees)
+        use_survivors(ctx);
+    EXPECT(TERN_OK, tern_ctx_free(ctx));
+    if (team != tern_team_world())
+        EXPECT(TERN_OK, tern_team_free(team));
+    use_survivors(TERN_WORLD);
+}
+
+/* The late rank comes when this rank has told it to. */
+static void time_out(tern_ctx *ctx)
+{
+    tern_status st;
+
+    EXPECT(TERN_OK, tern_ctx_set_timeout(ctx, 0.1));
+    st = gather(ctx);
+    REQUIRE(st == TERN_ERR_TIMEOUT || (is("limits") && st == TERN_ERR_PEER));
+    EXPECT(st == TERN_ERR_PEER ? TERN_ERR_PEER : TERN_ERR_STATE, tern_barrier(ctx));
+    EXPECT(TERN_OK, tern_put_u64(TERN_WORLD, region, victim, 8 * (uint64_t)tern_rank(), 1));
+}
+
+static void be_late(void)
+{
+    uint64_t told = 0;
+
+    for (int rank = 0; rank < tern_size(); rank++)
+        for (told = rank == victim || (rank != quitter && !is("limits")); told == 0; usleep(1000))
+            EXPECT(TERN_OK, tern_get_u64(TERN_WORLD, region, victim, 8 * (uint64_t)rank, &told));
+}
+
+static void with_limit(void)
+{
+    tern_ctx   *ctx;
+    tern_status st;
+
+    EXPECT(TERN_OK, tern_ctx_create(tern_team_world(), TERN_RELAXED, &ctx));
+    EXPECT(TERN_OK, tern_barrier(ctx));
+    if (tern_rank() == victim)
+        be_late();
+    if (tern_rank() == quitter || (is("limits") && tern_rank() != victim)) {
+        time_out(ctx);
+    } else {
+        while ((st = gather(ctx)) == TERN_OK)
+            ;
+        EXPECT(TERN_ERR_PEER, st);
+        REQUIRE(strstr(tern_error_detail(), "has given up the team"));
+        EXPECT(TERN_ERR_PEER, tern_barrier(ctx));
+    }
+    EXPECT(TERN_OK, tern_ctx_free(ctx));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 4)
+        return 2;
+    how = argv[1];
+    victim = atoi(argv[2]);
+    quitter = atoi(argv[3]);
+    EXPECT(TERN_OK, tern_init());
+    EXPECT(TERN_OK, tern_region_create(TERN_WORLD, 8 * RANKS, NULL, &region));
+    is("limit") || is("limits") ? with_limit() : with_death();
+    EXPECT(TERN_OK, tern_region_free(region));
+    EXPECT(TERN_OK, tern_finalize());
+    if (job_broken == 0)
+        printf("survived %s\n", how);
+    return job_broken;
+}
