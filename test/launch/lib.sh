@@ -49,7 +49,8 @@ launcher_run() {
 # have ended. It does so with any program that calls PMIx_Abort. Such an attempt shows neither the status nor the output
 # of the job. It is recognized by what only the launcher does: the launcher prints a stack trace of itself, or it keeps
 # running although all of its child processes have ended. MPICH's mpiexec sometimes dies of SIGPIPE when a rank ends the
-# job while the others start, also with any program. A rank that does not end is a hang of the job and is not tried
+# job while the others start, also with any program. A program of Open MPI that another launcher starts begins a daemon
+# of Open MPI for itself, and such daemons, if several begin at the same time, sometimes fail. A rank that does not end is a hang of the job and is not tried
 # again. A launcher that fails in every attempt counts as hung, so that no check of this job passes.
 attempts() {
     local left
@@ -64,7 +65,8 @@ attempts() {
 launcher_failed() { [ "$LAUNCHER_HUNG" = 1 ] || launcher_crashed; }
 
 launcher_crashed() {
-    [ "$STATUS" = 141 ] || { [ "$STATUS" = 139 ] && err_has 'libopen-rte.*pmix_server_finalize'; }
+    [ "$STATUS" = 141 ] || { [ "$STATUS" = 139 ] && err_has 'libopen-rte.*pmix_server_finalize'; } ||
+        { [ "$STATUS" != 0 ] && err_has 'Unable to start a daemon on the local node'; }
 }
 
 # launcher_wait: like job_wait, but also end a launcher that hangs. A launcher hangs if all of its child processes have
@@ -113,6 +115,7 @@ echo call >> "$FAULT_DIR/calls"
 case $2 in
 hang) sleep 0 & exec sleep 100 ;;
 crash) echo 'libopen-rte.so(pmix_server_finalize+0xa0)' >&2; kill -SEGV $$ ;;
+daemon) echo '--> Returned "Unable to start a daemon on the local node" (-127)' >&2; exit 9 ;;
 stuck) sleep 100 & exec sleep 100 ;;
 esac
 END
@@ -124,6 +127,10 @@ END
     : > "$WORK/calls"
     launched "$WORK/launcher" 2 crash
     check "a launcher that crashes is called again" all_of 'status_is 7' '[ $(wc -l < $WORK/calls) = 3 ]'
+    : > "$WORK/calls"
+    launched "$WORK/launcher" 1 daemon
+    check "a launcher whose MPI cannot begin a daemon is called again" \
+        all_of 'status_is 7' '[ $(wc -l < $WORK/calls) = 2 ]'
     : > "$WORK/calls"
     launched "$WORK/launcher" 100 crash
     check "a launcher that always crashes fails" all_of '! not_hung' '[ $(wc -l < $WORK/calls) = 8 ]'
