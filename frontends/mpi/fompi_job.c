@@ -104,18 +104,28 @@ int tern_fompi_error_as(int class, const char *call, const char *what)
     return tern_fompi_error(class, call, "%s failed: %s", what, tern_error_detail());
 }
 
+static int class_of(tern_status status)
+{
+    switch (status) {
+    case TERN_ERR_ARG: return MPI_ERR_ARG;
+    case TERN_ERR_RANGE: return MPI_ERR_RMA_RANGE;
+    case TERN_ERR_NOMEM: return MPI_ERR_NO_MEM;
+    default: return MPI_ERR_OTHER;
+    }
+}
+
 int tern_fompi_error_of(tern_status status, const char *call, const char *what)
 {
     const char *detail = tern_error_detail();
-    int class = MPI_ERR_OTHER;
 
-    if (status == TERN_ERR_ARG)
-        class = MPI_ERR_ARG;
-    else if (status == TERN_ERR_RANGE)
-        class = MPI_ERR_RMA_RANGE;
-    else if (status == TERN_ERR_NOMEM)
-        class = MPI_ERR_NO_MEM;
-    return tern_fompi_error(class, call, "%s failed: %s", what, detail[0] != '\0' ? detail : tern_strerror(status));
+    return tern_fompi_error(class_of(status), call, "%s failed: %s", what,
+                            detail[0] != '\0' ? detail : tern_strerror(status));
+}
+
+int tern_fompi_error_kept(tern_status status, const char *call, const char *what)
+{
+    return tern_fompi_error(class_of(status), call, "%s failed before its window was freed: %s", what,
+                            tern_strerror(status));
 }
 
 int tern_fompi_error_code(int code, const char *call)
