@@ -105,6 +105,7 @@ static bool repeat_list(struct tern_mpi_layout *layout, size_t count, ptrdiff_t 
 bool tern_mpi_layout_repeat(struct tern_mpi_layout *layout, size_t count, ptrdiff_t stride)
 {
     struct tern_mpi_dim *outer = layout->dim + layout->dims - (layout->dims > 0);
+    size_t               bytes;
 
     if (count == 0 || layout->bytes == 0) {
         tern_mpi_layout_free(layout);
@@ -112,6 +113,8 @@ bool tern_mpi_layout_repeat(struct tern_mpi_layout *layout, size_t count, ptrdif
     }
     if (count == 1)
         return true;
+    if (__builtin_mul_overflow(layout->bytes, count, &bytes) || bytes > (size_t)TERN_MPI_REACH)
+        return false;
     if (layout->pieces != NULL)
         return repeat_list(layout, count, stride);
     if (layout->dims == 0 && stride == (ptrdiff_t)layout->block) {
@@ -123,7 +126,7 @@ bool tern_mpi_layout_repeat(struct tern_mpi_layout *layout, size_t count, ptrdif
     } else {
         return repeat_list(layout, count, stride);
     }
-    layout->bytes *= count;
+    layout->bytes = bytes;
     return true;
 }
 
