@@ -77,11 +77,15 @@ FOMPI_EXPORT int foMPI_Type_free(MPI_Datatype *datatype)
 static int report(int class, const char *call, const char *text)
 {
     char name[MPI_MAX_ERROR_STRING];
-    int  length;
+    int  length, initialized;
 
     if (errors == QUIET)
         return class;
-    MPI_Error_string(class, name, &length);
+    MPI_Initialized(&initialized);
+    if (!initialized || tern_front_mpi_over())
+        (void)snprintf(name, sizeof name, "error class %d of MPI", class);
+    else
+        MPI_Error_string(class, name, &length);
     if (errors == ABORT)
         tern_front_die(call, "%s (%s)", text, name);
     (void)fprintf(stderr, "rank %d: %s: %s (%s)\n", foMPI_Global_info.debug_pe, call, text, name);
@@ -145,9 +149,10 @@ int tern_fompi_error_code(int code, const char *call)
 int tern_fompi_bad_win(const char *call, foMPI_Win win)
 {
     return tern_fompi_error(MPI_ERR_WIN, call, "%s",
-                            !tern_mpi_running ? "foMPI is not initialized; call foMPI_Init first"
-                            : win == NULL     ? "the window is foMPI_WIN_NULL"
-                                              : "the handle is no window; it may have been freed");
+                            tern_front_mpi_over() ? "the call was made after MPI_Finalize"
+                            : !tern_mpi_running   ? "foMPI is not initialized; call foMPI_Init first"
+                            : win == NULL         ? "the window is foMPI_WIN_NULL"
+                                                  : "the handle is no window; it may have been freed");
 }
 
 int tern_fompi_bad_rank(const char *call, const struct tern_fompi_win *win, int rank)

@@ -311,6 +311,8 @@ NOTIFY_EXPORT int MPIX_Request_free(MPI_Request *request)
 
     if (r == NULL)
         return PMPI_Request_free(request);
+    if (!tern_mpi_running)
+        return tern_notify_request_failed(r, TERN_ERR_STATE, "MPIX_Request_free");
     if (r->access) /* the record contains the event */
         error = tern_notify_await(r, "MPIX_Request_free");
     tern_notify_request_drop(r);

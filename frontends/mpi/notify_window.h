@@ -47,8 +47,10 @@ struct tern_notify_window {
     void                       *mpi_memory; /* memory of the window of MPI, if that window had to allocate it */
     tern_request               *probe;      /* request for the source and tag of the last probe, or NULL */
     int                         probe_source, probe_tag;
-    struct tern_notify_request *requests; /* list of the notification requests */
-    struct tern_notify_window  *next;     /* list of windows that wait to be released, or of records for reuse */
+    struct tern_notify_request *requests; /* list of the requests, also of accesses */
+    struct tern_notify_window  *next;     /* list of live windows, the oldest one first, of windows that wait to be
+                                           * released, or of records for reuse */
+    struct tern_notify_window  *previous; /* in the list of live windows */
 };
 
 #define TERN_NOTIFY_WINDOW_BITS 4
