@@ -1,11 +1,13 @@
 /* notify_access.c: notified puts and gets.
  *
- * The usual case is a put with the same predefined datatype on both sides. This case only looks up the window and the
- * datatype in their tables, and then calls Tern. All other cases, and all errors, are handled by the general path.
+ * The usual case is a put with the same predefined datatype on both sides. For such a put, MPIX_Put_notify only looks up
+ * the window and the datatype in their tables, and then calls Tern. The general path handles all other cases, and all
+ * errors.
  *
- * Between nodes, an access may need this process once more: to move the rest of the data, or to send the notification.
- * But this process may then wait in MPI, where nothing makes progress for Tern. So accesses that may be outstanding are
- * triggered operations, on which Tern's own thread makes progress while the program does not.
+ * An access between nodes may need a second action of this process: the transfer of the rest of the data, or the
+ * notification. At that time, this process may wait in MPI, where it makes no progress for Tern. Therefore accesses that
+ * may be outstanding are triggered operations: Tern's own thread makes progress on triggered operations while the
+ * program does not.
  */
 #include "notify_access.h"
 
@@ -51,7 +53,7 @@ static int check(const struct tern_notify_args *a, const struct tern_notify_wind
     if (a->disp < 0)
         return tern_mpi_code(MPI_ERR_DISP, a->call, "the displacement at the target is %ld", (long)a->disp);
     if (a->origin == MPI_IN_PLACE)
-        return tern_mpi_code(MPI_ERR_BUFFER, a->call, "the origin buffer is MPI_IN_PLACE, which one-sided calls lack");
+        return tern_mpi_code(MPI_ERR_BUFFER, a->call, "the origin buffer is MPI_IN_PLACE, which one-sided calls do not accept");
     return MPI_SUCCESS;
 }
 

@@ -1,5 +1,5 @@
 /* notify_request.c: the records of requests: creating, starting, cancelling and freeing them, and waiting for one.
- * Requests of accesses are created complete or started; the other calls treat both kinds alike.
+ * The request of an access is created in the started state; the calls that complete requests treat both kinds alike.
  *
  * The records of a slot of the table form a list that only grows: a record that is not in use has the handle
  * MPI_REQUEST_NULL, and the next request with the same slot takes it. So threads may search the lists at any time.
