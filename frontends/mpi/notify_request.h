@@ -1,9 +1,9 @@
 /* notify_request.h: notification requests, and requests of outstanding accesses, as requests of MPI.
  *
- * The handle is the handle of a generalized request, which belongs to no other request. A table by handle finds the
- * record. MPI completes a generalized request only when this library asks for it, and refuses to start it: a program
- * that passes the handle to MPI without the PMPI library gets an error from MPI_Start, and is never told that the
- * request is complete before it is.
+ * Each request has the handle of a generalized request of MPI, so that no other request has this handle. A table by
+ * handle finds the record. MPI does not start a generalized request, and completes such a request only when this library
+ * asks MPI to do so. Therefore, if a program passes the handle to MPI without the PMPI library, MPI_Start returns an
+ * error, and MPI_Test does not report that the request is complete.
  */
 #ifndef TERN_NOTIFY_REQUEST_H
 #define TERN_NOTIFY_REQUEST_H
@@ -57,7 +57,8 @@ static inline struct tern_notify_request *tern_notify_request_of(MPI_Request han
     return r;
 }
 
-/* Find the record of a request by a pointer that a program passes. The pointer may be NULL, which MPI reports. */
+/* Find the record of a request by a pointer that a program passes. If the pointer is NULL, the result is NULL, and the
+ * call of MPI reports the pointer. */
 static inline struct tern_notify_request *tern_notify_request_at(const MPI_Request *request)
 {
     return TERN_LIKELY(request != NULL) ? tern_notify_request_of(*request) : NULL;
@@ -74,7 +75,7 @@ tern_status tern_notify_expect(struct tern_notify_window *w, int source, int tag
  * or MPI has no more requests. */
 struct tern_notify_request *tern_notify_access_request(struct tern_notify_window *w);
 
-/* Drop the request of an access that has failed to start. */
+/* Free a record and its handle. */
 void tern_notify_request_drop(struct tern_notify_request *r);
 
 /* Advance a request once. The function sets r->ready if the request is complete, and r->error to MPI_SUCCESS or to an
