@@ -43,8 +43,8 @@ void tern_mpi_start(const char *call)
 void tern_mpi_report_windows(int count, const char *call)
 {
     (void)fprintf(stderr,
-                  "tern: rank %d: MPI_Finalize: the program has not freed %d window%s for notified access; call %s for "
-                  "each window before MPI_Finalize\n",
+                  "tern: rank %d: MPI_Finalize: the program has not freed %d window%s; call %s for each window before "
+                  "MPI_Finalize\n",
                   tern_rank(), count, count == 1 ? "" : "s", call);
 }
 

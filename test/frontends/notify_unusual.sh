@@ -47,8 +47,8 @@ for launcher in $LAUNCHERS; do
     check "$launcher: MPI for one thread" status_is 0
     launch "$launcher" 2 "$PROG/notify_end-$launcher" forgotten
     check "$launcher: windows that are not freed" all_of 'status_is 0' \
-        "err_has 'rank 0: MPI_Finalize: the program has not freed 2 windows .* call MPIX_Win_free'" \
-        "err_has 'rank 1: MPI_Finalize: the program has not freed 1 window '"
+        "err_has 'rank 0: MPI_Finalize: the program has not freed 2 windows; call MPIX_Win_free'" \
+        "err_has 'rank 1: MPI_Finalize: the program has not freed 1 window;'"
     ends "$launcher" early 'MPIX_Win_flush_all: MPI is not initialized'
     ends "$launcher" late 'MPIX_Put_notify: MPI has been finalized'
     ends "$launcher" request 'MPIX_Request_free: MPI has been finalized'
