@@ -98,8 +98,8 @@ ARMCI_EXPORT int ARMCI_Uses_shm_grp(ARMCI_Group *group)
     return by_node();
 }
 
-/* The limit is a hint for libraries that reserve shared memory in advance. The call has no effect, because Tern reserves
- * the memory of each allocation separately. */
+/* The limit is a hint for libraries that reserve shared memory in advance. The call has no effect, because Tern
+ * reserves the memory of each allocation separately. */
 ARMCI_EXPORT void ARMCI_Set_shm_limit(unsigned long shmemlimit)
 {
     (void)shmemlimit;

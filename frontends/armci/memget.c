@@ -1,10 +1,10 @@
 /* memget.c: memory that a rank allocates without the other ranks (ARMCI_Memget).
  *
- * The memory comes from a heap. The heap is an allocation like those of ARMCI_Malloc, and ARMCI_Init creates the heap if
- * the option TERN_ARMCI_MEMGET names its size. Therefore all calls of ARMCI accept addresses in the heap, and ranks of
- * the node can load from the heap and store to the heap. A rank allocates memory in its own part of the heap. An
- * armci_meminfo_t, which the program sends to other ranks, describes the memory to these ranks. This record contains the
- * offset in the part of the owner, because each rank of the node has its own address for the part.
+ * The memory comes from a heap. The heap is an allocation like those of ARMCI_Malloc, and ARMCI_Init creates the heap
+ * if the option TERN_ARMCI_MEMGET names its size. Therefore all calls of ARMCI accept addresses in the heap, and ranks
+ * of the node can load from the heap and store to the heap. A rank allocates memory in its own part of the heap. An
+ * armci_meminfo_t, which the program sends to other ranks, describes the memory to these ranks. This record contains
+ * the offset in the part of the owner, because each rank of the node has its own address for the part.
  */
 #include <stdlib.h>
 

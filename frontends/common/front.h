@@ -49,15 +49,15 @@ void *tern_front_alloc(const char *call, size_t count, size_t size);
 bool tern_front_mpi_provide(const char *call, int level);
 
 /* The part that concerns MPI. tern_front_mpi_begin runs before tern_init, tern_front_mpi_joined after tern_init,
- * tern_front_mpi_end when the last user has ended, and tern_front_mpi_leave when the process exits. If the front end has
- * initialized MPI, tern_front_mpi_leave finalizes MPI. */
+ * tern_front_mpi_end when the last user has ended, and tern_front_mpi_leave when the process exits. If the front end
+ * has initialized MPI, tern_front_mpi_leave finalizes MPI. */
 void tern_front_mpi_begin(const char *call);
 void tern_front_mpi_joined(const char *call);
 void tern_front_mpi_end(const char *call);
 void tern_front_mpi_leave(void);
 
-/* Let the front end finalize MPI when the process exits, also if the program has initialized MPI. The call has no effect
- * if the program finalizes MPI earlier. */
+/* Let the front end finalize MPI when the process exits, also if the program has initialized MPI. The call has no
+ * effect if the program finalizes MPI earlier. */
 void tern_front_mpi_take(void);
 
 /* Return whether MPI has been finalized. */

@@ -85,9 +85,9 @@ static tern_status swap_all(const struct tern_mpi_access *access, const struct t
 
         args.operand = (unsigned char *)access->local + next_element(&from, size);
         args.result = (unsigned char *)acc->result + next_element(&result, size);
-        status = tern_atomic_with(access->ctx, NULL, access->region, access->rank,
-                                  access->offset + (uint64_t)next_element(&to, size), &args,
-                                  n == 1 ? &acc->opts : &plain);
+        status =
+            tern_atomic_with(access->ctx, NULL, access->region, access->rank,
+                             access->offset + (uint64_t)next_element(&to, size), &args, n == 1 ? &acc->opts : &plain);
     }
     if (status != TERN_OK || n == 1)
         return status;

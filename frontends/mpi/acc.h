@@ -38,8 +38,8 @@ static inline bool tern_mpi_fetches(const struct tern_mpi_acc *acc)
 }
 
 /* Start an accumulate from the origin to the target in *access, which have the same basic elements. The accumulate may
- * be complete when the call returns. Returns TERN_OK, TERN_ERR_ARG with acc->why if the accumulate is refused, or another
- * error of Tern. */
+ * be complete when the call returns. Returns TERN_OK, TERN_ERR_ARG with acc->why if the accumulate is refused, or
+ * another error of Tern. */
 tern_status tern_mpi_accumulate(struct tern_mpi_access *access, struct tern_mpi_acc *acc);
 
 /* Start a compare-and-swap of one element: an integer, a logical value or a byte, which must be aligned. The swap takes

@@ -88,7 +88,7 @@ struct tern_fompi_win {
     struct tern_fompi_request   *requests;   /* list */
     struct tern_fompi_attribute *attributes; /* list */
     char                         name[MPI_MAX_OBJECT_NAME];
-    struct tern_fompi_win       *next; /* list of live windows, the oldest one first, or of descriptors for reuse */
+    struct tern_fompi_win       *next;     /* list of live windows, the oldest one first, or of descriptors for reuse */
     struct tern_fompi_win       *previous; /* in the list of live windows */
 };
 #define TERN_FOMPI_MAGIC 0x666f4d50u

@@ -1,12 +1,12 @@
 /* notify_access.c: notified puts and gets.
  *
- * The usual case is a put with the same predefined datatype on both sides. For such a put, MPIX_Put_notify only looks up
- * the window and the datatype in their tables, and then calls Tern. The general path handles all other cases, and all
- * errors.
+ * The usual case is a put with the same predefined datatype on both sides. For such a put, MPIX_Put_notify only looks
+ * up the window and the datatype in their tables, and then calls Tern. The general path handles all other cases, and
+ * all errors.
  *
  * An access between nodes may need a second action of this process: the transfer of the rest of the data, or the
- * notification. At that time, this process may wait in MPI, where it makes no progress for Tern. Therefore accesses that
- * may be outstanding are triggered operations: Tern's own thread makes progress on triggered operations while the
+ * notification. At that time, this process may wait in MPI, and not make progress for Tern. Therefore accesses
+ * that may be outstanding are triggered operations: Tern's own thread makes progress on triggered operations while the
  * program does not.
  */
 #include "notify_access.h"
@@ -53,7 +53,8 @@ static int check(const struct tern_notify_args *a, const struct tern_notify_wind
     if (a->disp < 0)
         return tern_mpi_code(MPI_ERR_DISP, a->call, "the displacement at the target is %ld", (long)a->disp);
     if (a->origin == MPI_IN_PLACE)
-        return tern_mpi_code(MPI_ERR_BUFFER, a->call, "the origin buffer is MPI_IN_PLACE, which one-sided calls do not accept");
+        return tern_mpi_code(MPI_ERR_BUFFER, a->call,
+                             "the origin buffer is MPI_IN_PLACE, which one-sided calls do not accept");
     return MPI_SUCCESS;
 }
 
@@ -239,8 +240,7 @@ NOTIFY_EXPORT int MPIX_Put_notify(const void *origin_addr, int origin_count, MPI
     if (TERN_LIKELY(w != NULL && w->handle == win && type != NULL && type->handle == origin_datatype && type->plain &&
                     target_datatype == origin_datatype && target_count == origin_count && (origin_count | tag) >= 0 &&
                     target_disp >= 0 && (unsigned)target_rank < (unsigned)w->size && w->peers[target_rank].near &&
-                    origin_addr != MPI_IN_PLACE &&
-                    !__builtin_mul_overflow((size_t)origin_count, type->size, &bytes) &&
+                    origin_addr != MPI_IN_PLACE && !__builtin_mul_overflow((size_t)origin_count, type->size, &bytes) &&
                     !__builtin_mul_overflow((uint64_t)target_disp, w->peers[target_rank].unit, &offset))) {
         tern_status status =
             tern_put_notify_nbi(w->ctx, w->region, target_rank, offset, origin_addr, bytes, (uint32_t)tag);

@@ -1,9 +1,9 @@
 /* notify_request.h: notification requests, and requests of outstanding accesses, as requests of MPI.
  *
  * Each request has the handle of a generalized request of MPI, so that no other request has this handle. A table by
- * handle finds the record. MPI does not start a generalized request, and completes such a request only when this library
- * asks MPI to do so. Therefore, if a program passes the handle to MPI without the PMPI library, MPI_Start returns an
- * error, and MPI_Test does not report that the request is complete.
+ * handle finds the record. MPI does not start a generalized request, and completes such a request only when this
+ * library asks MPI to do so. Therefore, if a program passes the handle to MPI without the PMPI library, MPI_Start
+ * returns an error, and MPI_Test does not report that the request is complete.
  */
 #ifndef TERN_NOTIFY_REQUEST_H
 #define TERN_NOTIFY_REQUEST_H

@@ -45,8 +45,8 @@ static inline bool tern_mpi_side_fits(struct tern_mpi_side side)
            distance >= -TERN_MPI_REACH;
 }
 
-/* Compute the offset of displacement disp, which is not negative, in units of unit bytes. Returns false if the offset is
- * beyond TERN_MPI_REACH, and thus beyond the end of every window. */
+/* Compute the offset of displacement disp, which is not negative, in units of unit bytes. Returns false if the offset
+ * is beyond TERN_MPI_REACH, and thus beyond the end of every window. */
 static inline bool tern_mpi_offset(MPI_Aint disp, uint64_t unit, uint64_t *offset)
 {
     return !__builtin_mul_overflow((uint64_t)disp, unit, offset) && *offset <= (uint64_t)TERN_MPI_REACH;

@@ -286,7 +286,8 @@ static void test_overflow(void)
           MPI_ERR_RMA_RANGE);
     CHECK(class_of(MPIX_Put_notify(operands, 1, MPI_LONG, right, ((MPI_Aint)1 << 61) - 1, 1, MPI_LONG, win, TAG)) ==
           MPI_ERR_RMA_RANGE);
-    CHECK(class_of(MPIX_Put_notify(operands, 1, MPI_LONG, right, 2 * WORDS - 1, 1, later, win, TAG)) == MPI_ERR_RMA_RANGE);
+    CHECK(class_of(MPIX_Put_notify(operands, 1, MPI_LONG, right, 2 * WORDS - 1, 1, later, win, TAG)) ==
+          MPI_ERR_RMA_RANGE);
     MPI(MPI_Win_set_errhandler(win, MPI_ERRORS_ARE_FATAL));
     MPI(MPI_Barrier(comm));
     for (int i = 0; i < 8; i++)

@@ -100,8 +100,8 @@ int   ARMCI_Free_memdev(void *ptr);
 /* Memory that one rank allocates without the others. ARMCI_Memget describes the memory in *meminfo, which the program
  * sends to other ranks. ARMCI_Memat returns a pointer to the byte `offset` of the memory. The calling rank uses this
  * pointer in calls of ARMCI with the rank meminfo->cpid, and for loads and stores if that rank is on the same node. The
- * owner frees the memory by ARMCI_Memctl; other ranks call ARMCI_Memdt. memflg is ignored. The memory comes from a heap,
- * whose size is the option TERN_ARMCI_MEMGET. Without this option, ARMCI_Memget ends the job. */
+ * owner frees the memory by ARMCI_Memctl; other ranks call ARMCI_Memdt. memflg is ignored. The memory comes from a
+ * heap, whose size is the option TERN_ARMCI_MEMGET. Without this option, ARMCI_Memget ends the job. */
 typedef struct armci_meminfo_ds {
     char  *armci_addr; /* address of the memory in the owner */
     char  *addr;       /* equal to armci_addr */
@@ -206,8 +206,8 @@ void ARMCI_Group_get_default(ARMCI_Group *group_out);
 void ARMCI_Group_get_world(ARMCI_Group *group_out);
 int  ARMCI_Absolute_id(ARMCI_Group *group, int group_rank);
 
-/* Domains. Each node of the job is a domain. With TERN_ARMCI_DOMAIN=rank, or if the ranks of a node do not share memory,
- * each rank is a domain of its own. */
+/* Domains. Each node of the job is a domain. With TERN_ARMCI_DOMAIN=rank, or if the ranks of a node do not share
+ * memory, each rank is a domain of its own. */
 enum armci_domain_e { ARMCI_DOMAIN_SMP };
 typedef int armci_domain_t;
 int         armci_domain_nprocs(armci_domain_t domain, int id);

@@ -65,8 +65,8 @@ int MPIX_Get_notify(void *origin_addr, int origin_count, MPI_Datatype origin_dat
 
 /* Put or get data, notify the target, and return a request that completes when the origin buffer may be modified (put)
  * or contains the data (get). MPIX_Wait and its relatives complete and free the request. MPI_Wait does so, too, unless
- * MPIX_Notify_defer allows the request to be outstanding. If the access fails after the call has returned, the call that
- * completes the request returns the error. */
+ * MPIX_Notify_defer allows the request to be outstanding. If the access fails after the call has returned, the call
+ * that completes the request returns the error. */
 int MPIX_Rput_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
                      MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int tag,
                      MPI_Request *request);

@@ -106,8 +106,8 @@ static void check_gets(struct window *w, MPI_Comm comm)
     MPI_Barrier(comm);
 }
 
-/* Promise: the status of a request that gets complete has the source and the tag of the last get, and the number of gets,
- * however many of them arrive before the request is started. */
+/* Promise: the status of a request that gets complete has the source and the tag of the last get, and the number of
+ * gets, however many of them arrive before the request is started. */
 static void check_early_gets(struct window *w, MPI_Comm comm)
 {
     enum { GETS = 3 };
