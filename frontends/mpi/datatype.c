@@ -35,22 +35,14 @@ static int drop(MPI_Datatype handle, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* Return whether the displacements of a datatype are within TERN_MPI_REACH. */
-static bool is_within_reach(MPI_Datatype handle)
-{
-    MPI_Aint lower, extent, upper;
-
-    return MPI_Type_get_true_extent(handle, &lower, &extent) == MPI_SUCCESS && lower >= -TERN_MPI_REACH &&
-           !__builtin_add_overflow(lower, extent, &upper) && upper <= TERN_MPI_REACH;
-}
-
 /* Fill the record of a datatype. */
 static int fill(struct tern_mpi_type *type, MPI_Datatype handle)
 {
     MPI_Aint lower, extent;
-    int      error = is_within_reach(handle) ? tern_mpi_flatten(handle, &type->layout, &type->basic) : MPI_ERR_TYPE;
+    int      error = tern_mpi_flatten(handle, &type->layout, &type->basic);
 
-    if (error == MPI_SUCCESS && MPI_Type_get_extent(handle, &lower, &extent) != MPI_SUCCESS)
+    if (error == MPI_SUCCESS &&
+        (!tern_mpi_layout_fits(&type->layout) || MPI_Type_get_extent(handle, &lower, &extent) != MPI_SUCCESS))
         error = MPI_ERR_TYPE;
     if (error != MPI_SUCCESS)
         return error;

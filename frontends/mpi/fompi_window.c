@@ -185,6 +185,25 @@ static int make(struct tern_fompi_win *win, struct wish wish, MPI_Comm comm, con
     return MPI_SUCCESS;
 }
 
+/* Processes create the windows that they share in the same order, so that they can also free these windows in this
+ * order without waiting for each other in a circle. */
+static void free_all(void)
+{
+    int                    count = 0;
+    struct tern_fompi_win *last = NULL;
+
+    for (const struct tern_fompi_win *win = oldest; win != NULL; win = win->next)
+        count += win->rank == 0;
+    if (count > 0)
+        tern_mpi_report_windows(count, "foMPI_Win_free");
+    while (oldest != NULL && oldest != last) { /* the delete function of an attribute can refuse to free a window */
+        foMPI_Win handle = &oldest->head;
+
+        last = oldest;
+        (void)foMPI_Win_free(&handle);
+    }
+}
+
 /* Create a window. */
 static int create(struct tern_fompi_win like, int unit, MPI_Comm comm, const char *call, foMPI_Win *out)
 {
@@ -213,6 +232,7 @@ static int create(struct tern_fompi_win like, int unit, MPI_Comm comm, const cha
     }
     win->magic = TERN_FOMPI_MAGIC;
     enlist(win);
+    tern_mpi_at_end(free_all);
     *out = &win->head;
     return MPI_SUCCESS;
 }
@@ -267,25 +287,6 @@ FOMPI_EXPORT int foMPI_Win_free(foMPI_Win *handle)
     drop_descriptor(win);
     *handle = foMPI_WIN_NULL;
     return error;
-}
-
-/* Processes create the windows that they share in the same order, so that they can also free these windows in this
- * order without waiting for each other in a circle. */
-void tern_mpi_free_windows(void)
-{
-    int                    count = 0;
-    struct tern_fompi_win *last = NULL;
-
-    for (const struct tern_fompi_win *win = oldest; win != NULL; win = win->next)
-        count += win->rank == 0;
-    if (count > 0)
-        tern_mpi_report_windows(count, "foMPI_Win_free");
-    while (oldest != NULL && oldest != last) { /* the delete function of an attribute can refuse to free a window */
-        foMPI_Win handle = &oldest->head;
-
-        last = oldest;
-        (void)foMPI_Win_free(&handle);
-    }
 }
 
 static int check_dynamic(const struct tern_fompi_win *win, const char *call)

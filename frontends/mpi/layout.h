@@ -69,6 +69,9 @@ bool tern_mpi_layout_copy(struct tern_mpi_layout *to, const struct tern_mpi_layo
 /* Release the memory of a layout, which is then empty. */
 void tern_mpi_layout_free(struct tern_mpi_layout *layout);
 
+/* Return whether all bytes of a layout have displacements within TERN_MPI_REACH. */
+bool tern_mpi_layout_fits(const struct tern_mpi_layout *layout);
+
 /* Return the number of blocks of a layout. */
 size_t tern_mpi_layout_blocks(const struct tern_mpi_layout *layout);
 

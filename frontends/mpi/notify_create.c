@@ -263,6 +263,24 @@ static int build(struct tern_notify_window *w, struct wish *wish)
     return error != MPI_SUCCESS ? error : MPI_Win_set_attr(w->handle, tern_notify_keyval, w);
 }
 
+/* Processes create the windows that they share in the same order, so that they can also free these windows in this
+ * order without waiting for each other in a circle. */
+static void free_all(void)
+{
+    int count = 0, error = MPI_SUCCESS;
+
+    for (const struct tern_notify_window *w = oldest; w != NULL; w = w->next)
+        count += w->team.rank == 0;
+    if (count > 0)
+        tern_mpi_report_windows(count, "MPIX_Win_free");
+    while (oldest != NULL && error == MPI_SUCCESS) {
+        MPI_Win handle = oldest->handle;
+
+        MPI_Win_set_errhandler(handle, MPI_ERRORS_RETURN);
+        error = MPIX_Win_free(&handle); /* fails if an epoch is open */
+    }
+}
+
 /* Make a window, or return an error code. */
 static int make(struct wish *wish, MPI_Win *win)
 {
@@ -278,6 +296,7 @@ static int make(struct wish *wish, MPI_Win *win)
     error = build(w, wish);
     if (error == MPI_SUCCESS) {
         enlist(w);
+        tern_mpi_at_end(free_all);
         *win = w->handle;
         return MPI_SUCCESS;
     }
@@ -417,22 +436,4 @@ NOTIFY_EXPORT int MPIX_Win_free(MPI_Win *win)
     }
     MPI_Group_free(&group);
     return error;
-}
-
-/* Processes create the windows that they share in the same order, so that they can also free these windows in this
- * order without waiting for each other in a circle. */
-void tern_mpi_free_windows(void)
-{
-    int count = 0, error = MPI_SUCCESS;
-
-    for (const struct tern_notify_window *w = oldest; w != NULL; w = w->next)
-        count += w->team.rank == 0;
-    if (count > 0)
-        tern_mpi_report_windows(count, "MPIX_Win_free");
-    while (oldest != NULL && error == MPI_SUCCESS) {
-        MPI_Win handle = oldest->handle;
-
-        MPI_Win_set_errhandler(handle, MPI_ERRORS_RETURN);
-        error = MPIX_Win_free(&handle); /* fails if an epoch is open */
-    }
 }
