@@ -1,4 +1,4 @@
-/* domain.c: domains, which are the sets of ranks that share memory.
+/* domain.c: domains, which are sets of ranks that share memory.
  *
  * Global Arrays loads from and stores to the memory of ranks in the same domain. Therefore a domain is a node whose
  * ranks are near each other; otherwise, and with TERN_ARMCI_DOMAIN=rank, each rank is a domain of its own.
@@ -23,7 +23,7 @@ static void check_id(const char *call, int id)
     int count = armci_domain_count(ARMCI_DOMAIN_SMP);
 
     if (id < 0 || id >= count)
-        tern_front_die(call, "there is no domain with the number %d; there are 0 to %d", id, count - 1);
+        tern_front_die(call, "there is no domain %d; the domains are 0 to %d", id, count - 1);
 }
 
 ARMCI_EXPORT int armci_domain_count(armci_domain_t domain)
@@ -32,7 +32,7 @@ ARMCI_EXPORT int armci_domain_count(armci_domain_t domain)
     return by_node() ? tern_node_count() : tern_armci.size;
 }
 
-/* Return the number of ranks of a domain, or of the domain of this rank if id is negative. */
+/* Return the number of ranks of a domain. If id is negative, the domain is that of this rank. */
 ARMCI_EXPORT int armci_domain_nprocs(armci_domain_t domain, int id)
 {
     check("armci_domain_nprocs", domain);
@@ -79,7 +79,7 @@ ARMCI_EXPORT int ARMCI_Same_node(int proc)
     return armci_domain_same_id(ARMCI_DOMAIN_SMP, proc);
 }
 
-/* The name of this question in the original ARMCI. */
+/* Return whether a rank is in the domain of this rank. The original ARMCI has this function beside ARMCI_Same_node. */
 ARMCI_EXPORT int armci_sameclusnode(int proc)
 {
     tern_armci_check_rank("armci_sameclusnode", proc);
@@ -98,8 +98,8 @@ ARMCI_EXPORT int ARMCI_Uses_shm_grp(ARMCI_Group *group)
     return by_node();
 }
 
-/* Ignore a hint for libraries that reserve shared memory in advance. Tern reserves the memory of each allocation
- * separately. */
+/* The limit is a hint for libraries that reserve shared memory in advance. The call has no effect, because Tern
+ * reserves the memory of each allocation separately. */
 ARMCI_EXPORT void ARMCI_Set_shm_limit(unsigned long shmemlimit)
 {
     (void)shmemlimit;

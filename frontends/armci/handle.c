@@ -14,6 +14,7 @@ struct slot {
     tern_event *events;
     int         count, space;
     int         generation; /* an even number, at least 2 */
+    int         next_free;  /* index of the next slot that is free; -1: none */
     bool        used;
 };
 
@@ -21,7 +22,7 @@ struct slot {
 
 static struct slot *slots;
 static int          slot_count;
-static int          first_free; /* no slot below is free */
+static int          first_free = -1; /* index of a slot that is free; -1: none */
 
 /* Return the slot of a handle; NULL: the handle has no outstanding operation. */
 static struct slot *slot_of(const armci_hdl_t *handle)
@@ -36,28 +37,31 @@ static struct slot *slot_of(const armci_hdl_t *handle)
 
 static void free_slot(struct slot *slot)
 {
-    int index = (int)(slot - slots);
-
     slot->used = false;
     slot->count = 0;
     slot->generation = slot->generation < INT32_MAX - 3 ? slot->generation + 2 : 2;
-    if (index < first_free)
-        first_free = index;
+    slot->next_free = first_free;
+    first_free = (int)(slot - slots);
 }
 
 /* Free the slots whose operations are complete. A program may complete operations by a fence and never wait for their
- * handles. */
-static void sweep(const char *call)
+ * handles. Returns the number of slots that are still used. */
+static int sweep(const char *call)
 {
+    int used = 0;
+
     for (int i = 0; i < slot_count; i++) {
         tern_status status =
             slots[i].used ? tern_event_wait_all(slots[i].events, (size_t)slots[i].count, TERN_NOW) : TERN_PENDING;
 
+        used += slots[i].used;
         if (status == TERN_PENDING)
             continue;
+        used--;
         free_slot(&slots[i]);
         tern_front_check(status, call, "an earlier nonblocking operation");
     }
+    return used;
 }
 
 /* Double the number of slots. */
@@ -69,29 +73,23 @@ static void grow(const char *call)
     if (grown == NULL)
         tern_front_die(call, "there is not enough memory for %d nonblocking operations", count);
     slots = grown;
-    for (int i = slot_count; i < count; i++)
-        slots[i] = (struct slot){ .generation = 2 };
+    for (int i = count - 1; i >= slot_count; i--) {
+        slots[i] = (struct slot){ .generation = 2, .next_free = first_free };
+        first_free = i;
+    }
     slot_count = count;
 }
 
-/* Return the index of the first slot that is free; slot_count: there is none. */
-static int find_free(void)
-{
-    while (first_free < slot_count && slots[first_free].used)
-        first_free++;
-    return first_free;
-}
-
+/* Take a slot. If none is free, at least half of the slots are free after a sweep or after growing, so that a sweep is
+ * rare. */
 static struct slot *new_slot(const char *call, armci_hdl_t *handle)
 {
-    int index = find_free();
+    int index;
 
-    if (index == slot_count) {
-        sweep(call);
-        index = find_free();
-    }
-    if (index == slot_count)
+    if (first_free < 0 && sweep(call) >= slot_count / 2)
         grow(call);
+    index = first_free;
+    first_free = slots[index].next_free;
     slots[index].used = true;
     handle->slot = index + 1;
     handle->state = slots[index].generation | (handle->state & AGGREGATE);
@@ -252,5 +250,6 @@ void tern_armci_free_handles(void)
         free(slots[i].events);
     free(slots);
     slots = NULL;
-    slot_count = first_free = 0;
+    slot_count = 0;
+    first_free = -1;
 }

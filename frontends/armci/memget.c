@@ -1,10 +1,10 @@
 /* memget.c: memory that a rank allocates without the other ranks (ARMCI_Memget).
  *
- * The memory comes from a heap, an allocation like those of ARMCI_Malloc, which ARMCI_Init creates if the option
- * TERN_ARMCI_MEMGET names its size. Therefore all calls of ARMCI accept its addresses, and ranks of the node load from
- * it and store to it. A rank allocates from its own part of the heap, and tells other ranks where the memory is by a
- * armci_meminfo_t, which the program sends to them. The record contains the offset in the part of the owner, because
- * ranks of the node know the part by an address of their own.
+ * The memory comes from a heap. The heap is an allocation like those of ARMCI_Malloc, and ARMCI_Init creates the heap
+ * if the option TERN_ARMCI_MEMGET names its size. Therefore all calls of ARMCI accept addresses in the heap, and ranks
+ * of the node can load from the heap and store to the heap. A rank allocates memory in its own part of the heap. An
+ * armci_meminfo_t, which the program sends to other ranks, describes the memory to these ranks. This record contains
+ * the offset in the part of the owner, because each rank of the node has its own address for the part.
  */
 #include <stdlib.h>
 
@@ -18,7 +18,7 @@ struct piece {
     struct piece *next;
 };
 
-static void        **parts;  /* [size] the heap's part at each rank, by the address that this rank uses for it */
+static void        **parts;  /* [size] the address that this rank uses for the heap's part at each rank */
 static struct piece *pieces; /* the memory in use in this rank's part, in ascending order */
 
 uint64_t tern_armci_wished_heap(const char *call)
@@ -66,7 +66,7 @@ static uint64_t part_bytes(int proc)
     return tern_armci.heap != NULL ? tern_region_size(tern_armci.heap->region, proc) : 0;
 }
 
-/* Take memory from this rank's part, from the first gap that is long enough. NULL: there is none. */
+/* Allocate memory in the first gap of this rank's part that is long enough. Returns NULL if there is no such gap. */
 static const struct piece *take(const char *call, uint64_t bytes)
 {
     struct piece **link = &pieces, *piece;
@@ -94,7 +94,7 @@ static void check(const char *call, const armci_meminfo_t *meminfo)
 
     tern_armci_check_running(call);
     if (meminfo == NULL)
-        tern_front_die(call, "the information about the memory is NULL");
+        tern_front_die(call, "the pointer to the armci_meminfo_t is NULL");
     tern_armci_check_rank(call, meminfo->cpid);
     bytes = part_bytes(meminfo->cpid);
     if (meminfo->size == 0 || (uint64_t)meminfo->idlist[0] > bytes ||
@@ -111,7 +111,7 @@ ARMCI_EXPORT void PARMCI_Memget(size_t bytes, armci_meminfo_t *meminfo, int memf
     (void)memflg; /* all memory of the heap is of one kind */
     tern_armci_check_running(call);
     if (meminfo == NULL || bytes == 0)
-        tern_front_die(call, "%zu bytes for the information at %p: there must be memory and information", bytes,
+        tern_front_die(call, "the size is %zu, and the pointer to the armci_meminfo_t is %p; neither may be 0", bytes,
                        (void *)meminfo);
     piece = take(call, bytes);
     if (piece == NULL)
@@ -133,7 +133,7 @@ ARMCI_EXPORT void *PARMCI_Memat(armci_meminfo_t *meminfo, long offset)
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_Memat, PARMCI_Memat);
 
-/* End the use of memory at this rank. The memory stays mapped until ARMCI_Finalize. */
+/* End the use of memory of another rank at this rank. The memory stays mapped until ARMCI_Finalize. */
 ARMCI_EXPORT void ARMCI_Memdt(armci_meminfo_t *meminfo, long offset)
 {
     (void)offset;

@@ -19,8 +19,8 @@
  * function, for errors. */
 bool tern_front_start(const char *call);
 
-/* Count one user less. Returns whether this call was the last one. Tern itself is finalized when the process exits, so
- * that a program may start the front end again. */
+/* Count one user fewer. Returns whether no user is left. Tern itself is finalized when the process exits, so that a
+ * program may start the front end again. */
 bool tern_front_stop(const char *call);
 
 /* Return whether there is exactly one user, so that the next stop is the last one. */
@@ -48,15 +48,16 @@ void *tern_front_alloc(const char *call, size_t count, size_t size);
  * prints a line that names both. Without MPI, every level is available. */
 bool tern_front_mpi_provide(const char *call, int level);
 
-/* The part that concerns MPI. begin runs before tern_init, joined after it, end when the last user has ended, and leave
- * when the process exits. MPI is finalized then if the front end has initialized it. */
+/* The part that concerns MPI. tern_front_mpi_begin runs before tern_init, tern_front_mpi_joined after tern_init,
+ * tern_front_mpi_end when the last user has ended, and tern_front_mpi_leave when the process exits. If the front end
+ * has initialized MPI, tern_front_mpi_leave finalizes MPI. */
 void tern_front_mpi_begin(const char *call);
 void tern_front_mpi_joined(const char *call);
 void tern_front_mpi_end(const char *call);
 void tern_front_mpi_leave(void);
 
-/* Let the front end finalize MPI when the process exits, unless the program does so, although the program has
- * initialized MPI. */
+/* Let the front end finalize MPI when the process exits, also if the program has initialized MPI. The call has no
+ * effect if the program finalizes MPI earlier. */
 void tern_front_mpi_take(void);
 
 /* Return whether MPI has been finalized. */

@@ -1,4 +1,6 @@
 /* acc.c: accumulates with the semantics of MPI. acc.h describes the mechanisms. */
+#include <stdlib.h>
+
 #include "acc.h"
 
 #include "reduction.h"
@@ -42,17 +44,42 @@ static bool bits_of(struct tern_mpi_basic basic, tern_type *type)
     }
 }
 
-/* Swap each element of the origin with the element of the target, and store the previous values in the result. The last
- * swap notifies the target: a notified access waits for all swaps before it, because it has a single element. */
+/* Notify the target of swaps. The swaps are separate operations, which a relaxed context completes in any order, so the
+ * function first waits for all of them. A get of the elements, whose data is dropped, then sends the notification, so
+ * that the notification reports the number of bytes of the whole accumulate. */
+static tern_status notify_swaps(const struct tern_mpi_access *access, const struct tern_mpi_acc *acc)
+{
+    struct tern_mpi_access read = *access;
+    tern_opts              opts = acc->opts;
+    tern_event             event = TERN_EVENT_INIT;
+    size_t                 bytes = tern_mpi_side_bytes(access->there);
+    tern_status            status = TERN_ERR_NOMEM;
+
+    read.kind = TERN_MPI_GET;
+    read.local = malloc(bytes);
+    opts.event = &event;
+    if (read.local != NULL && tern_mpi_type_of(access->there.type->basic.element, &read.here.type) == MPI_SUCCESS) {
+        read.here.count = bytes / read.here.type->size;
+        status = tern_quiet_rank(access->ctx, access->rank);
+        if (status == TERN_OK)
+            status = acc->move(&read, &opts);
+        if (status == TERN_OK)
+            status = tern_event_wait(&event, TERN_FOREVER);
+    }
+    free(read.local);
+    return status;
+}
+
+/* Swap each element of the origin with the element of the target, and store the previous values in the result. A single
+ * swap notifies the target itself. */
 static tern_status swap_all(const struct tern_mpi_access *access, const struct tern_mpi_acc *acc, tern_type type)
 {
     size_t          size = access->there.type->basic.size, n = tern_mpi_side_bytes(access->there) / size;
     struct elements from = elements_of(access->here), to = elements_of(access->there);
     struct elements result = elements_of(acc->result_side);
-    tern_opts       plain = TERN_OPTS(.call = acc->opts.call), last = acc->opts;
+    const tern_opts plain = TERN_OPTS(.call = acc->opts.call);
     tern_status     status = TERN_OK;
 
-    last.event = NULL;
     for (size_t i = 0; i < n && status == TERN_OK; i++) {
         tern_atomic_args args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_SWAP, .type = type);
 
@@ -60,8 +87,12 @@ static tern_status swap_all(const struct tern_mpi_access *access, const struct t
         args.result = (unsigned char *)acc->result + next_element(&result, size);
         status =
             tern_atomic_with(access->ctx, NULL, access->region, access->rank,
-                             access->offset + (uint64_t)next_element(&to, size), &args, i + 1 < n ? &plain : &last);
+                             access->offset + (uint64_t)next_element(&to, size), &args, n == 1 ? &acc->opts : &plain);
     }
+    if (status != TERN_OK || n == 1)
+        return status;
+    if (acc->opts.flags & TERN_NOTIFY)
+        status = notify_swaps(access, acc);
     if (status == TERN_OK && acc->opts.event != NULL)
         status = tern_quiet_nb(access->ctx, acc->opts.event);
     return status;
@@ -194,6 +225,14 @@ tern_status tern_mpi_accumulate(struct tern_mpi_access *access, struct tern_mpi_
     return reduce(access, acc, &args);
 }
 
+/* Return whether MPI permits compare-and-swap for elements of a class: integers, logical values and bytes. The others
+ * are numbers whose equality is not that of their bits, and pairs. */
+static bool has_compare(enum tern_mpi_class class)
+{
+    return class == TERN_MPI_SIGNED || class == TERN_MPI_UNSIGNED || class == TERN_MPI_BITS ||
+           class == TERN_MPI_LOGICAL;
+}
+
 tern_status tern_mpi_compare_and_swap(const struct tern_mpi_access *access, struct tern_mpi_acc *acc,
                                       const void *compare)
 {
@@ -201,8 +240,10 @@ tern_status tern_mpi_compare_and_swap(const struct tern_mpi_access *access, stru
     tern_atomic_args            args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_CAS);
 
     acc->why = NULL;
-    if (!type->dense || type->size != type->basic.size || !bits_of(type->basic, &args.type))
-        return refuse(acc, MPI_ERR_TYPE, "the datatype is not an integer or a logical value of 1, 2, 4 or 8 bytes");
+    if (!type->dense || type->size != type->basic.size || !has_compare(type->basic.class) ||
+        !bits_of(type->basic, &args.type))
+        return refuse(acc, MPI_ERR_TYPE,
+                      "the datatype is not an integer, a logical value or a byte, of 1, 2, 4 or 8 bytes");
     if (access->local == NULL || acc->result == NULL || compare == NULL)
         return refuse(acc, MPI_ERR_BUFFER, "a buffer is NULL");
     args.operand = (unsigned char *)access->local + access->here.type->at;

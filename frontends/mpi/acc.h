@@ -37,17 +37,18 @@ static inline bool tern_mpi_fetches(const struct tern_mpi_acc *acc)
     return acc->result_side.type != NULL;
 }
 
-/* Start an accumulate of the origin to the target in *access, which have the same basic elements. It may be complete
- * when the call returns. Returns TERN_OK, TERN_ERR_ARG with acc->why if the elements do not have the operation, or
+/* Start an accumulate from the origin to the target in *access, which have the same basic elements. The accumulate may
+ * be complete when the call returns. Returns TERN_OK, TERN_ERR_ARG with acc->why if the accumulate is refused, or
  * another error of Tern. */
 tern_status tern_mpi_accumulate(struct tern_mpi_access *access, struct tern_mpi_acc *acc);
 
-/* Start a compare-and-swap of one element, which is aligned. compare is the value to compare with. Returns TERN_OK,
- * TERN_ERR_ARG with acc->why if the elements do not have the operation, or another error of Tern. */
+/* Start a compare-and-swap of one element: an integer, a logical value or a byte, which must be aligned. The swap takes
+ * place if the element at the target is equal to *compare. Returns TERN_OK, TERN_ERR_ARG with acc->why if the
+ * compare-and-swap is refused, or another error of Tern. */
 tern_status tern_mpi_compare_and_swap(const struct tern_mpi_access *access, struct tern_mpi_acc *acc,
                                       const void *compare);
 
-/* Accumulate under the mutex, and wait for the completion (combine.c). */
+/* Accumulate under the mutex. The accumulate is complete when the call returns TERN_OK (combine.c). */
 tern_status tern_mpi_combine(const struct tern_mpi_access *access, struct tern_mpi_acc *acc);
 
 #endif

@@ -41,7 +41,8 @@ static int fill(struct tern_mpi_type *type, MPI_Datatype handle)
     MPI_Aint lower, extent;
     int      error = tern_mpi_flatten(handle, &type->layout, &type->basic);
 
-    if (error == MPI_SUCCESS && MPI_Type_get_extent(handle, &lower, &extent) != MPI_SUCCESS)
+    if (error == MPI_SUCCESS &&
+        (!tern_mpi_layout_fits(&type->layout) || MPI_Type_get_extent(handle, &lower, &extent) != MPI_SUCCESS))
         error = MPI_ERR_TYPE;
     if (error != MPI_SUCCESS)
         return error;

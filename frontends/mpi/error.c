@@ -10,6 +10,8 @@
 
 #include "error.h"
 
+#include "front.h"
+
 int MPIR_Err_create_code(int last, int fatal, const char *function, int line, int class, const char *generic,
                          const char *specific, ...) __attribute__((weak));
 
@@ -50,11 +52,24 @@ static int make(int class, const char *call, const char *text)
     return code_with(class, whole);
 }
 
+/* End the job if MPI does not work, because error codes and error handlers belong to MPI. */
+static void check_mpi(const char *call)
+{
+    int initialized;
+
+    MPI_Initialized(&initialized);
+    if (!initialized)
+        tern_front_die(call, "MPI is not initialized; call MPI_Init first");
+    if (tern_front_mpi_over())
+        tern_front_die(call, "MPI has been finalized; make the call before MPI_Finalize");
+}
+
 int tern_mpi_code(int class, const char *call, const char *format, ...)
 {
     char    text[MPI_MAX_ERROR_STRING];
     va_list args;
 
+    check_mpi(call);
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);

@@ -77,11 +77,15 @@ FOMPI_EXPORT int foMPI_Type_free(MPI_Datatype *datatype)
 static int report(int class, const char *call, const char *text)
 {
     char name[MPI_MAX_ERROR_STRING];
-    int  length;
+    int  length, initialized;
 
     if (errors == QUIET)
         return class;
-    MPI_Error_string(class, name, &length);
+    MPI_Initialized(&initialized);
+    if (!initialized || tern_front_mpi_over())
+        (void)snprintf(name, sizeof name, "error class %d of MPI", class);
+    else
+        MPI_Error_string(class, name, &length);
     if (errors == ABORT)
         tern_front_die(call, "%s (%s)", text, name);
     (void)fprintf(stderr, "rank %d: %s: %s (%s)\n", foMPI_Global_info.debug_pe, call, text, name);
@@ -104,18 +108,28 @@ int tern_fompi_error_as(int class, const char *call, const char *what)
     return tern_fompi_error(class, call, "%s failed: %s", what, tern_error_detail());
 }
 
+static int class_of(tern_status status)
+{
+    switch (status) {
+    case TERN_ERR_ARG: return MPI_ERR_ARG;
+    case TERN_ERR_RANGE: return MPI_ERR_RMA_RANGE;
+    case TERN_ERR_NOMEM: return MPI_ERR_NO_MEM;
+    default: return MPI_ERR_OTHER;
+    }
+}
+
 int tern_fompi_error_of(tern_status status, const char *call, const char *what)
 {
     const char *detail = tern_error_detail();
-    int class = MPI_ERR_OTHER;
 
-    if (status == TERN_ERR_ARG)
-        class = MPI_ERR_ARG;
-    else if (status == TERN_ERR_RANGE)
-        class = MPI_ERR_RMA_RANGE;
-    else if (status == TERN_ERR_NOMEM)
-        class = MPI_ERR_NO_MEM;
-    return tern_fompi_error(class, call, "%s failed: %s", what, detail[0] != '\0' ? detail : tern_strerror(status));
+    return tern_fompi_error(class_of(status), call, "%s failed: %s", what,
+                            detail[0] != '\0' ? detail : tern_strerror(status));
+}
+
+int tern_fompi_error_kept(tern_status status, const char *call, const char *what)
+{
+    return tern_fompi_error(class_of(status), call, "%s failed before its window was freed: %s", what,
+                            tern_strerror(status));
 }
 
 int tern_fompi_error_code(int code, const char *call)
@@ -135,9 +149,10 @@ int tern_fompi_error_code(int code, const char *call)
 int tern_fompi_bad_win(const char *call, foMPI_Win win)
 {
     return tern_fompi_error(MPI_ERR_WIN, call, "%s",
-                            !tern_mpi_running ? "foMPI is not initialized; call foMPI_Init first"
-                            : win == NULL     ? "the window is foMPI_WIN_NULL"
-                                              : "the handle is no window; it may have been freed");
+                            tern_front_mpi_over() ? "the call was made after MPI_Finalize"
+                            : !tern_mpi_running   ? "foMPI is not initialized; call foMPI_Init first"
+                            : win == NULL         ? "the window is foMPI_WIN_NULL"
+                                                  : "the handle is no window; it may have been freed");
 }
 
 int tern_fompi_bad_rank(const char *call, const struct tern_fompi_win *win, int rank)

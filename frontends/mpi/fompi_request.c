@@ -1,7 +1,8 @@
 /* fompi_request.c: requests of accesses and of notifications.
  *
- * Requests are in a list of their window. When the window is freed, the accesses are complete, and no more
- * notifications can arrive: requests for notifications stay as orphans, which can only be freed.
+ * Requests are in a list of their window. When the window is freed, the accesses are complete or have failed, and their
+ * requests keep the errors. No more notifications can arrive: requests for notifications stay as orphans, which can
+ * only be freed.
  */
 #include "fompi_state.h"
 #include "job.h"
@@ -55,7 +56,7 @@ void tern_fompi_orphan_requests(struct tern_fompi_win *win)
         if (request->notify != NULL)
             (void)tern_request_free(&request->notify);
         else
-            (void)tern_event_wait(&request->event, TERN_FOREVER); /* the accesses are complete */
+            request->failed = tern_event_wait(&request->event, TERN_FOREVER); /* the access is complete or has failed */
         unlink_request(request);
     }
 }
@@ -132,17 +133,29 @@ static int finish_notify(struct tern_fompi_request *request, tern_deadline deadl
     return MPI_SUCCESS;
 }
 
+/* Wait until the deadline for an access. *flag returns whether the access is complete or has failed. */
+static int wait_access(struct tern_fompi_request *request, tern_deadline deadline, int *flag, const char *call)
+{
+    tern_status result;
+
+    *flag = 1;
+    if (TERN_UNLIKELY(request->failed != TERN_OK))
+        return tern_fompi_error_kept(request->failed, call, "the access");
+    result = tern_event_wait(&request->event, deadline);
+    *flag = result != TERN_PENDING;
+    return *flag ? tern_fompi_result(result, call, "the access") : MPI_SUCCESS;
+}
+
 static int finish_access(struct tern_fompi_request *request, tern_deadline deadline, int *flag, MPI_Status *status,
                          const char *call)
 {
-    tern_status result = tern_event_wait(&request->event, deadline);
+    int error = wait_access(request, deadline, flag, call);
 
-    *flag = result != TERN_PENDING;
-    if (result == TERN_PENDING)
-        return MPI_SUCCESS;
-    tern_fompi_request_drop(request);
-    tern_fompi_tell_nothing(status);
-    return tern_fompi_result(result, call, "the access");
+    if (*flag) {
+        tern_fompi_request_drop(request);
+        tern_fompi_tell_nothing(status);
+    }
+    return error;
 }
 
 int tern_fompi_finish(foMPI_Request *handle, tern_deadline deadline, int *flag, MPI_Status *status, const char *call)
@@ -234,15 +247,15 @@ FOMPI_EXPORT int foMPI_Start(foMPI_Request *handle)
 FOMPI_EXPORT int foMPI_Request_free(foMPI_Request *handle)
 {
     struct tern_fompi_request *request = handle != NULL ? request_of(*handle) : NULL;
-    tern_status                status = TERN_OK;
+    int                        error = MPI_SUCCESS, flag;
 
     if (request == NULL)
         return handle != NULL && *handle == foMPI_REQUEST_NULL ? MPI_SUCCESS : bad_request(__func__);
     if (request->notify != NULL)
-        status = tern_request_free(&request->notify);
+        error = tern_fompi_result(tern_request_free(&request->notify), __func__, "freeing the request");
     else if (!request->notifies) /* the event belongs to the request */
-        status = tern_event_wait(&request->event, TERN_FOREVER);
+        error = wait_access(request, TERN_FOREVER, &flag, __func__);
     tern_fompi_request_drop(request);
     *handle = foMPI_REQUEST_NULL;
-    return tern_fompi_result(status, __func__, "freeing the request");
+    return error;
 }

@@ -17,6 +17,8 @@ int tern_fompi_side(const char *call, int count, MPI_Datatype datatype, struct t
         return tern_fompi_error(error, call, "%s",
                                 error == MPI_ERR_TYPE ? "the datatype is invalid" : "no memory for the datatype");
     side->count = (size_t)count;
+    if (TERN_UNLIKELY(!tern_mpi_side_fits(*side)))
+        return tern_fompi_error(MPI_ERR_COUNT, call, "%d elements of %zu bytes are too long", count, side->type->size);
     return MPI_SUCCESS;
 }
 
@@ -30,7 +32,7 @@ static __attribute__((cold)) int bad_sizes(const struct tern_fompi_args *args, c
 
 static int find_offset(const struct tern_fompi_args *args, uint32_t unit, uint64_t *offset)
 {
-    if (TERN_UNLIKELY(args->disp < 0 || __builtin_mul_overflow((uint64_t)args->disp, unit, offset)))
+    if (TERN_UNLIKELY(args->disp < 0 || !tern_mpi_offset(args->disp, unit, offset)))
         return tern_fompi_error(MPI_ERR_DISP, args->call, "the displacement is %lld, in units of %u bytes",
                                 (long long)args->disp, unit);
     return MPI_SUCCESS;
@@ -73,6 +75,7 @@ struct simple {
 static inline __attribute__((always_inline)) bool is_simple(const struct tern_fompi_args *args, struct simple *out)
 {
     const struct tern_mpi_type *here, *there;
+    size_t                      bytes;
 
     out->win = tern_fompi_win(args->win);
     if (TERN_UNLIKELY(out->win == NULL || (unsigned)args->rank >= (unsigned)out->win->size || args->disp < 0))
@@ -83,11 +86,11 @@ static inline __attribute__((always_inline)) bool is_simple(const struct tern_fo
     if (TERN_UNLIKELY(tern_mpi_type_of(args->origin_type, &here) != MPI_SUCCESS ||
                       tern_mpi_type_of(args->target_type, &there) != MPI_SUCCESS || !here->dense || !there->dense))
         return false;
-    out->bytes = (size_t)(unsigned)args->origin_count * here->size;
     out->local = (unsigned char *)args->origin + here->at;
-    if (TERN_UNLIKELY(args->origin_count <= 0 || args->target_count <= 0 || out->bytes == 0 ||
-                      out->bytes != (size_t)(unsigned)args->target_count * there->size ||
-                      __builtin_mul_overflow((uint64_t)args->disp, peer->unit, &out->offset)))
+    if (TERN_UNLIKELY(args->origin_count <= 0 || args->target_count <= 0 ||
+                      __builtin_mul_overflow((size_t)(unsigned)args->origin_count, here->size, &out->bytes) ||
+                      __builtin_mul_overflow((size_t)(unsigned)args->target_count, there->size, &bytes) ||
+                      out->bytes == 0 || out->bytes != bytes || !tern_mpi_offset(args->disp, peer->unit, &out->offset)))
         return false;
     out->offset += (uint64_t)there->at;
     return true;

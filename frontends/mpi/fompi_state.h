@@ -88,7 +88,8 @@ struct tern_fompi_win {
     struct tern_fompi_request   *requests;   /* list */
     struct tern_fompi_attribute *attributes; /* list */
     char                         name[MPI_MAX_OBJECT_NAME];
-    struct tern_fompi_win       *next; /* list of descriptors for reuse */
+    struct tern_fompi_win       *next;     /* list of live windows, the oldest one first, or of descriptors for reuse */
+    struct tern_fompi_win       *previous; /* in the list of live windows */
 };
 #define TERN_FOMPI_MAGIC 0x666f4d50u
 
@@ -100,6 +101,7 @@ struct tern_fompi_request {
     struct tern_fompi_win     *win;    /* NULL: the window is freed */
     tern_request              *notify; /* NULL: the request waits for no notification */
     tern_event                 event;  /* of an access */
+    tern_status                failed; /* error of an access that foMPI_Win_free has completed; TERN_OK: none */
     MPI_Status                 done;   /* status of completed notifications; source and tag are set later */
     struct tern_fompi_request *next, *previous;
 };
@@ -135,6 +137,8 @@ struct tern_fompi_args {
 /* fompi_job.c: report an error. Returns the class. */
 int tern_fompi_error(int class, const char *call, const char *format, ...) __attribute__((cold, format(printf, 3, 4)));
 int tern_fompi_error_of(tern_status status, const char *call, const char *what) __attribute__((cold));
+int tern_fompi_error_kept(tern_status status, const char *call, const char *what)
+    __attribute__((cold)); /* of an access to a window that has been freed since */
 int tern_fompi_error_as(int class, const char *call, const char *what)
     __attribute__((cold));                                                   /* the last error of Tern */
 int tern_fompi_error_code(int code, const char *call) __attribute__((cold)); /* a code of error.h */

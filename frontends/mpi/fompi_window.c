@@ -18,6 +18,23 @@ struct wish {
 static struct tern_fompi_win
     *spare; /* descriptors of freed windows; their memory stays, so that handles can be checked */
 
+static struct tern_fompi_win *oldest, *newest; /* ends of the list of live windows */
+
+/* Add a window to the list of live windows. */
+static void enlist(struct tern_fompi_win *win)
+{
+    win->previous = newest;
+    *(newest != NULL ? &newest->next : &oldest) = win;
+    newest = win;
+}
+
+/* Remove a window from the list of live windows. */
+static void delist(struct tern_fompi_win *win)
+{
+    *(win->previous != NULL ? &win->previous->next : &oldest) = win->next;
+    *(win->next != NULL ? &win->next->previous : &newest) = win->previous;
+}
+
 static struct tern_fompi_win *take_descriptor(void)
 {
     struct tern_fompi_win *win = spare;
@@ -168,6 +185,25 @@ static int make(struct tern_fompi_win *win, struct wish wish, MPI_Comm comm, con
     return MPI_SUCCESS;
 }
 
+/* Processes create the windows that they share in the same order, so that they can also free these windows in this
+ * order without waiting for each other in a circle. */
+static void free_all(void)
+{
+    int                    count = 0;
+    struct tern_fompi_win *last = NULL;
+
+    for (const struct tern_fompi_win *win = oldest; win != NULL; win = win->next)
+        count += win->rank == 0;
+    if (count > 0)
+        tern_mpi_report_windows(count, "foMPI_Win_free");
+    while (oldest != NULL && oldest != last) { /* the delete function of an attribute can refuse to free a window */
+        foMPI_Win handle = &oldest->head;
+
+        last = oldest;
+        (void)foMPI_Win_free(&handle);
+    }
+}
+
 /* Create a window. */
 static int create(struct tern_fompi_win like, int unit, MPI_Comm comm, const char *call, foMPI_Win *out)
 {
@@ -195,6 +231,8 @@ static int create(struct tern_fompi_win like, int unit, MPI_Comm comm, const cha
         return error;
     }
     win->magic = TERN_FOMPI_MAGIC;
+    enlist(win);
+    tern_mpi_at_end(free_all);
     *out = &win->head;
     return MPI_SUCCESS;
 }
@@ -242,6 +280,7 @@ FOMPI_EXPORT int foMPI_Win_free(foMPI_Win *handle)
     if (tern_fompi_unlock_rest(win, __func__) != MPI_SUCCESS)
         error = MPI_ERR_OTHER;
     tern_fompi_orphan_requests(win);
+    delist(win);
     status = take_apart(win);
     if (status != TERN_OK)
         error = tern_fompi_error_of(status, __func__, "freeing the window");

@@ -21,6 +21,32 @@ size_t tern_mpi_layout_blocks(const struct tern_mpi_layout *layout)
     return blocks;
 }
 
+/* Return whether len bytes at a displacement are within TERN_MPI_REACH. */
+static bool fits(ptrdiff_t at, size_t len)
+{
+    return at >= -TERN_MPI_REACH && at <= TERN_MPI_REACH && len <= (size_t)(TERN_MPI_REACH - at);
+}
+
+bool tern_mpi_layout_fits(const struct tern_mpi_layout *layout)
+{
+    ptrdiff_t low = layout->at, high = layout->at, way;
+
+    for (size_t i = 0; layout->pieces != NULL && i < layout->count; i++) {
+        if (!fits(layout->pieces[i].at, layout->pieces[i].len))
+            return false;
+    }
+    if (layout->pieces != NULL || layout->bytes == 0)
+        return true;
+    for (unsigned i = 0; i < layout->dims; i++) {
+        ptrdiff_t *end = layout->dim[i].stride < 0 ? &low : &high;
+
+        if (__builtin_mul_overflow((ptrdiff_t)layout->dim[i].count - 1, layout->dim[i].stride, &way) ||
+            __builtin_add_overflow(*end, way, end))
+            return false;
+    }
+    return fits(low, layout->block) && fits(high, layout->block);
+}
+
 void tern_mpi_layout_free(struct tern_mpi_layout *layout)
 {
     free(layout->pieces);
@@ -105,6 +131,7 @@ static bool repeat_list(struct tern_mpi_layout *layout, size_t count, ptrdiff_t 
 bool tern_mpi_layout_repeat(struct tern_mpi_layout *layout, size_t count, ptrdiff_t stride)
 {
     struct tern_mpi_dim *outer = layout->dim + layout->dims - (layout->dims > 0);
+    size_t               bytes;
 
     if (count == 0 || layout->bytes == 0) {
         tern_mpi_layout_free(layout);
@@ -112,6 +139,8 @@ bool tern_mpi_layout_repeat(struct tern_mpi_layout *layout, size_t count, ptrdif
     }
     if (count == 1)
         return true;
+    if (__builtin_mul_overflow(layout->bytes, count, &bytes) || bytes > (size_t)TERN_MPI_REACH)
+        return false;
     if (layout->pieces != NULL)
         return repeat_list(layout, count, stride);
     if (layout->dims == 0 && stride == (ptrdiff_t)layout->block) {
@@ -123,7 +152,7 @@ bool tern_mpi_layout_repeat(struct tern_mpi_layout *layout, size_t count, ptrdif
     } else {
         return repeat_list(layout, count, stride);
     }
-    layout->bytes *= count;
+    layout->bytes = bytes;
     return true;
 }
 

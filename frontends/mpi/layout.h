@@ -10,8 +10,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define TERN_MPI_DIMS 8
+
+/* The greatest offset, displacement, distance and number of bytes in an access. The sum of three of them does not
+ * overflow. Accesses and datatypes that are larger are refused. */
+#define TERN_MPI_REACH ((int64_t)1 << 61)
 
 /* A loop of a box. */
 struct tern_mpi_dim {
@@ -48,8 +53,8 @@ struct tern_mpi_cursor {
 /* Return the layout of one block. */
 struct tern_mpi_layout tern_mpi_layout_block(ptrdiff_t at, size_t len);
 
-/* Repeat a layout count times, at a distance of stride bytes. Returns false if there is no memory; the layout is
- * unchanged then. */
+/* Repeat a layout count times, at a distance of stride bytes. Returns false if there is no memory, or if the result has
+ * more than TERN_MPI_REACH bytes; the layout is unchanged then. */
 bool tern_mpi_layout_repeat(struct tern_mpi_layout *layout, size_t count, ptrdiff_t stride);
 
 /* Append a layout, displaced by at bytes. Returns false if there is no memory. */
@@ -63,6 +68,9 @@ bool tern_mpi_layout_copy(struct tern_mpi_layout *to, const struct tern_mpi_layo
 
 /* Release the memory of a layout, which is then empty. */
 void tern_mpi_layout_free(struct tern_mpi_layout *layout);
+
+/* Return whether all bytes of a layout have displacements within TERN_MPI_REACH. */
+bool tern_mpi_layout_fits(const struct tern_mpi_layout *layout);
 
 /* Return the number of blocks of a layout. */
 size_t tern_mpi_layout_blocks(const struct tern_mpi_layout *layout);

@@ -1,11 +1,13 @@
 /* notify_access.c: notified puts and gets.
  *
- * The usual case is a put with the same predefined datatype on both sides. This case only looks up the window and the
- * datatype in their tables, and then calls Tern. All other cases, and all errors, are handled by the general path.
+ * The usual case is a put with the same predefined datatype on both sides. For such a put, MPIX_Put_notify only looks
+ * up the window and the datatype in their tables, and then calls Tern. The general path handles all other cases, and
+ * all errors.
  *
- * Between nodes, an access may need this process once more: to move the rest of the data, or to send the notification.
- * But this process may then wait in MPI, where nothing makes progress for Tern. So accesses that may be outstanding are
- * triggered operations, on which Tern's own thread makes progress while the program does not.
+ * An access between nodes may need a second action of this process: the transfer of the rest of the data, or the
+ * notification. At that time, this process may wait in MPI, and not make progress for Tern. Therefore accesses
+ * that may be outstanding are triggered operations: Tern's own thread makes progress on triggered operations while the
+ * program does not.
  */
 #include "notify_access.h"
 
@@ -29,10 +31,15 @@ int tern_notify_side(struct tern_mpi_side *side, int count, MPI_Datatype type, c
     class = tern_mpi_type_of(type, &side->type);
     side->count = (size_t)count;
     if (class == MPI_ERR_NO_MEM)
-        return tern_mpi_code(class, call, "there is no memory for the layout of the datatype of the %s", which);
+        return tern_mpi_code(class, call, "there is not enough memory for the layout of the datatype of the %s", which);
     if (class != MPI_SUCCESS)
-        return tern_mpi_code(class, call, "the datatype of the %s is invalid, or has a constructor that is unknown",
+        return tern_mpi_code(class, call,
+                             "the datatype of the %s is invalid, is too large, or has a constructor that is unknown",
                              which);
+    if (!tern_mpi_side_fits(*side))
+        return tern_mpi_code(MPI_ERR_COUNT, call,
+                             "%d elements of the datatype of the %s, each of %zu bytes, are too long", count, which,
+                             side->type->size);
     return MPI_SUCCESS;
 }
 
@@ -46,14 +53,15 @@ static int check(const struct tern_notify_args *a, const struct tern_notify_wind
     if (a->disp < 0)
         return tern_mpi_code(MPI_ERR_DISP, a->call, "the displacement at the target is %ld", (long)a->disp);
     if (a->origin == MPI_IN_PLACE)
-        return tern_mpi_code(MPI_ERR_BUFFER, a->call, "the origin buffer is MPI_IN_PLACE, which one-sided calls lack");
+        return tern_mpi_code(MPI_ERR_BUFFER, a->call,
+                             "the origin buffer is MPI_IN_PLACE, which one-sided calls do not accept");
     return MPI_SUCCESS;
 }
 
 /* Find the offset of an access in the memory of the target. */
 static int find_offset(const struct tern_notify_args *a, uint64_t unit, uint64_t *offset)
 {
-    if (!__builtin_mul_overflow((uint64_t)a->disp, unit, offset))
+    if (tern_mpi_offset(a->disp, unit, offset))
         return MPI_SUCCESS;
     return tern_mpi_code(MPI_ERR_RMA_RANGE, a->call, "the displacement at the target is %ld, in units of %lu bytes",
                          (long)a->disp, (unsigned long)unit);
@@ -227,14 +235,15 @@ NOTIFY_EXPORT int MPIX_Put_notify(const void *origin_addr, int origin_count, MPI
     const struct tern_mpi_type *type =
         __atomic_load_n(&tern_mpi_types[tern_mpi_type_slot(origin_datatype)], __ATOMIC_ACQUIRE);
     uint64_t offset;
+    size_t   bytes;
 
     if (TERN_LIKELY(w != NULL && w->handle == win && type != NULL && type->handle == origin_datatype && type->plain &&
                     target_datatype == origin_datatype && target_count == origin_count && (origin_count | tag) >= 0 &&
                     target_disp >= 0 && (unsigned)target_rank < (unsigned)w->size && w->peers[target_rank].near &&
-                    origin_addr != MPI_IN_PLACE &&
+                    origin_addr != MPI_IN_PLACE && !__builtin_mul_overflow((size_t)origin_count, type->size, &bytes) &&
                     !__builtin_mul_overflow((uint64_t)target_disp, w->peers[target_rank].unit, &offset))) {
-        tern_status status = tern_put_notify_nbi(w->ctx, w->region, target_rank, offset, origin_addr,
-                                                 (size_t)origin_count * type->size, (uint32_t)tag);
+        tern_status status =
+            tern_put_notify_nbi(w->ctx, w->region, target_rank, offset, origin_addr, bytes, (uint32_t)tag);
 
         return TERN_LIKELY(status == TERN_OK) ? MPI_SUCCESS : put_failed(win, status);
     }

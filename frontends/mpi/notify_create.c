@@ -19,6 +19,7 @@
 int tern_notify_keyval = MPI_KEYVAL_INVALID;
 
 static struct tern_notify_window *unused, *ending; /* lists */
+static struct tern_notify_window *oldest, *newest; /* ends of the list of live windows */
 static pthread_mutex_t            lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The arguments with which a window is created. */
@@ -60,6 +61,26 @@ static struct tern_notify_window *take_record(void)
     return w;
 }
 
+/* Add a window to the list of live windows. */
+static void enlist(struct tern_notify_window *w)
+{
+    pthread_mutex_lock(&lock);
+    w->previous = newest;
+    *(newest != NULL ? &newest->next : &oldest) = w;
+    newest = w;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Remove a window from the list of live windows, if it is there. The caller holds the lock. */
+static void delist(struct tern_notify_window *w)
+{
+    if (w != oldest && w->previous == NULL)
+        return;
+    *(w->previous != NULL ? &w->previous->next : &oldest) = w->next;
+    *(w->next != NULL ? &w->next->previous : &newest) = w->previous;
+    w->next = w->previous = NULL;
+}
+
 /* Release the objects of Tern. The call is collective over the processes of the window. */
 static tern_status end_region(struct tern_notify_window *w)
 {
@@ -89,6 +110,7 @@ static int detach(MPI_Win handle, int key, void *value, void *extra)
     tern_notify_orphan_requests(w);
     w->handle = MPI_WIN_NULL;
     pthread_mutex_lock(&lock);
+    delist(w);
     w->next = ending;
     ending = w;
     pthread_mutex_unlock(&lock);
@@ -241,6 +263,24 @@ static int build(struct tern_notify_window *w, struct wish *wish)
     return error != MPI_SUCCESS ? error : MPI_Win_set_attr(w->handle, tern_notify_keyval, w);
 }
 
+/* Processes create the windows that they share in the same order, so that they can also free these windows in this
+ * order without waiting for each other in a circle. */
+static void free_all(void)
+{
+    int count = 0, error = MPI_SUCCESS;
+
+    for (const struct tern_notify_window *w = oldest; w != NULL; w = w->next)
+        count += w->team.rank == 0;
+    if (count > 0)
+        tern_mpi_report_windows(count, "MPIX_Win_free");
+    while (oldest != NULL && error == MPI_SUCCESS) {
+        MPI_Win handle = oldest->handle;
+
+        MPI_Win_set_errhandler(handle, MPI_ERRORS_RETURN);
+        error = MPIX_Win_free(&handle); /* fails if an epoch is open */
+    }
+}
+
 /* Make a window, or return an error code. */
 static int make(struct wish *wish, MPI_Win *win)
 {
@@ -255,6 +295,8 @@ static int make(struct wish *wish, MPI_Win *win)
         return tern_mpi_code(MPI_ERR_NO_MEM, wish->call, "there is no memory for the record of a window");
     error = build(w, wish);
     if (error == MPI_SUCCESS) {
+        enlist(w);
+        tern_mpi_at_end(free_all);
         *win = w->handle;
         return MPI_SUCCESS;
     }

@@ -1,6 +1,9 @@
-/* notify_flush.c: the completion of notified accesses. Only puts to processes that are not near, and gets from other
- * nodes, may be outstanding (notify_access.c). Tern completes gets by its calls that complete accesses at the target,
- * so the local flushes make such a call if gets may be outstanding. */
+/* notify_flush.c: the calls that complete notified accesses.
+ *
+ * Only puts to processes that are not near, and gets from other nodes, may be outstanding (notify_access.c). The local
+ * completion of Tern (tern_quiet_local) does not include gets. Therefore a local flush calls tern_quiet if gets may be
+ * outstanding.
+ */
 #include "notify_access.h"
 
 /* Find the window of a call, and check the rank. */
@@ -24,7 +27,7 @@ static tern_status flush(struct tern_notify_window *w)
     tern_status status = tern_quiet(w->ctx);
 
     /* release: the data of the gets. Pairs with the acquire in tern_notify_gets_outstanding. If another thread has
-     * stored a greater number meanwhile, the next local flush waits in vain, and does no harm. */
+     * stored a greater number in the meantime, the next local flush calls tern_quiet although no get is outstanding. */
     if (status == TERN_OK)
         __atomic_store_n(&w->gets_done, gets, __ATOMIC_RELEASE);
     return status;

@@ -1,5 +1,5 @@
 /* notify_request.c: the records of requests: creating, starting, cancelling and freeing them, and waiting for one.
- * Requests of accesses are created complete or started; the other calls treat both kinds alike.
+ * The request of an access is created in the started state; the calls that complete requests treat both kinds alike.
  *
  * The records of a slot of the table form a list that only grows: a record that is not in use has the handle
  * MPI_REQUEST_NULL, and the next request with the same slot takes it. So threads may search the lists at any time.
@@ -15,15 +15,31 @@ struct tern_notify_request *tern_notify_requests[1 << TERN_NOTIFY_REQUEST_BITS];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-int tern_notify_request_failed(struct tern_notify_request *r, tern_status status, const char *call)
+/* Make the error code of a request that has failed. */
+static __attribute__((cold)) int code_of(const struct tern_notify_request *r, tern_status status, const char *call)
 {
-    int code;
+    if (r->window == NULL)
+        return tern_mpi_code(MPI_ERR_REQUEST, call, "the window of the notification request was freed");
+    return tern_mpi_code_of(status, call, r->access ? "the access" : "the request");
+}
 
+/* Call the error handler that belongs to a request. Returns the code. */
+static __attribute__((cold)) int raise_code(struct tern_notify_request *r, int code)
+{
     if (r->window != NULL)
-        return tern_notify_raise(r->window, tern_mpi_code_of(status, call, "the request"));
-    code = tern_mpi_code(MPI_ERR_REQUEST, call, "the window of the notification request was freed");
+        return tern_notify_raise(r->window, code);
     MPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
     return code;
+}
+
+int tern_notify_request_failed(struct tern_notify_request *r, tern_status status, const char *call)
+{
+    return raise_code(r, code_of(r, status, call));
+}
+
+int tern_notify_raised(struct tern_notify_request *r)
+{
+    return r->error == MPI_SUCCESS ? MPI_SUCCESS : raise_code(r, r->error);
 }
 
 /* ---- the generalized requests behind the handles ---- */
@@ -62,11 +78,9 @@ static void free_handle(MPI_Request handle)
 static void forget(struct tern_notify_request *r)
 {
     if (r->window != NULL) {
-        struct tern_notify_request **at = &r->window->requests;
-
-        while (*at != r)
-            at = &(*at)->next_other;
-        *at = r->next_other;
+        *r->link_other = r->next_other;
+        if (r->next_other != NULL)
+            r->next_other->link_other = r->link_other;
     }
     if (r->request != NULL)
         (void)tern_request_free(&r->request); /* a notification request can always be freed */
@@ -107,6 +121,9 @@ static void use_record(struct tern_notify_request *r, struct tern_notify_window 
     r->started = r->ready = r->cancelled = r->access = false;
     r->error = MPI_SUCCESS;
     r->next_other = w->requests;
+    r->link_other = &w->requests;
+    if (w->requests != NULL)
+        w->requests->link_other = &r->next_other;
     w->requests = r;
 }
 
@@ -155,7 +172,10 @@ void tern_notify_orphan_requests(struct tern_notify_window *w)
     for (struct tern_notify_request *r = w->requests; r != NULL; r = r->next_other) {
         if (r->request != NULL)
             (void)tern_request_free(&r->request); /* a notification request can always be freed */
-        r->ready = r->ready || r->access;         /* all accesses of the window are complete */
+        if (r->access) {                          /* all accesses of the window are complete or have failed */
+            tern_notify_poll(r, "MPI_Win_free");
+            r->ready = true;
+        }
         r->window = NULL;
     }
     w->requests = NULL;
@@ -280,6 +300,7 @@ NOTIFY_EXPORT int MPIX_Cancel(MPI_Request *request)
     if (status != TERN_OK)
         return tern_notify_request_failed(r, status, "MPIX_Cancel");
     r->ready = r->cancelled = true;
+    r->error = MPI_SUCCESS;
     return MPI_SUCCESS;
 }
 
@@ -290,6 +311,8 @@ NOTIFY_EXPORT int MPIX_Request_free(MPI_Request *request)
 
     if (r == NULL)
         return PMPI_Request_free(request);
+    if (!tern_mpi_running)
+        return tern_notify_request_failed(r, TERN_ERR_STATE, "MPIX_Request_free");
     if (r->access) /* the record contains the event */
         error = tern_notify_await(r, "MPIX_Request_free");
     tern_notify_request_drop(r);
@@ -299,27 +322,62 @@ NOTIFY_EXPORT int MPIX_Request_free(MPI_Request *request)
 
 /* ---- completion ---- */
 
-/* Make the request of an access ready when its event is complete. */
-static int settle(struct tern_notify_request *r, tern_status status, const char *call)
+/* Record what a test or a wait of Tern has found. The event of an access that has failed is complete, and reports its
+ * error only once; after an error such as a timeout, the event is still outstanding. */
+static void settle(struct tern_notify_request *r, tern_status status, const char *call)
 {
-    r->ready = status != TERN_PENDING;
-    return status < 0 ? tern_notify_request_failed(r, status, call) : MPI_SUCCESS;
+    r->error = status < 0 ? code_of(r, status, call) : MPI_SUCCESS;
+    r->ready = status == TERN_OK || (status < 0 && r->access && tern_event_peek(&r->event) != TERN_PENDING);
+}
+
+/* Return whether a poll or a wait has to ask Tern. Otherwise r->error is valid. */
+static bool is_open(struct tern_notify_request *r)
+{
+    if (!r->started)
+        r->error = MPI_SUCCESS;
+    return r->started && !r->ready;
+}
+
+void tern_notify_poll(struct tern_notify_request *r, const char *call)
+{
+    tern_status status = TERN_OK;
+
+    if (!is_open(r))
+        return;
+    if (r->window == NULL)
+        status = TERN_ERR_STATE;
+    else if (r->access)
+        status = tern_event_test(&r->event);
+    else if (r->request != NULL)
+        status = tern_request_test(&r->request, &r->info);
+    settle(r, status, call);
+}
+
+void tern_notify_complete(struct tern_notify_request *r, const char *call)
+{
+    tern_status status = TERN_OK;
+
+    if (!is_open(r))
+        return;
+    if (r->window == NULL)
+        status = TERN_ERR_STATE;
+    else if (r->access)
+        status = tern_event_wait(&r->event, TERN_FOREVER);
+    else if (r->request != NULL)
+        status = tern_request_wait(&r->request, TERN_FOREVER, &r->info);
+    settle(r, status, call);
 }
 
 int tern_notify_advance(struct tern_notify_request *r, const char *call)
 {
-    tern_status status = TERN_OK;
+    tern_notify_poll(r, call);
+    return tern_notify_raised(r);
+}
 
-    if (!r->started || r->ready)
-        return MPI_SUCCESS;
-    if (r->window == NULL)
-        return tern_notify_request_failed(r, TERN_ERR_STATE, call);
-    if (r->access)
-        return settle(r, tern_event_test(&r->event), call);
-    if (r->request != NULL)
-        status = tern_request_test(&r->request, &r->info);
-    r->ready = status == TERN_OK;
-    return status < 0 ? tern_notify_request_failed(r, status, call) : MPI_SUCCESS;
+int tern_notify_await(struct tern_notify_request *r, const char *call)
+{
+    tern_notify_complete(r, call);
+    return tern_notify_raised(r);
 }
 
 void tern_notify_set_status(MPI_Status *status, int source, int tag, MPI_Count count, bool cancelled)
@@ -358,32 +416,15 @@ static void describe(const struct tern_notify_request *r, MPI_Status *status)
 
 void tern_notify_report(struct tern_notify_request *r, int error, MPI_Request *handle, MPI_Status *status)
 {
-    if (error == MPI_SUCCESS) {
+    if (error == MPI_SUCCESS)
         describe(r, status);
-        r->started = r->ready = r->cancelled = false;
-    }
+    if (!tern_notify_over(r))
+        return;
+    r->started = r->ready = r->cancelled = false;
     if (r->access) {
         tern_notify_request_drop(r);
         *handle = MPI_REQUEST_NULL;
     }
-}
-
-int tern_notify_await(struct tern_notify_request *r, const char *call)
-{
-    tern_status status = TERN_OK;
-
-    if (!r->started || r->ready)
-        return MPI_SUCCESS;
-    if (r->window == NULL)
-        return tern_notify_request_failed(r, TERN_ERR_STATE, call);
-    if (r->access)
-        return settle(r, tern_event_wait(&r->event, TERN_FOREVER), call);
-    if (r->request != NULL)
-        status = tern_request_wait(&r->request, TERN_FOREVER, &r->info);
-    if (status != TERN_OK)
-        return tern_notify_request_failed(r, status, call);
-    r->ready = true;
-    return MPI_SUCCESS;
 }
 
 /* Wait in all cases but the usual one. */
@@ -426,7 +467,7 @@ NOTIFY_EXPORT int MPIX_Test(MPI_Request *request, int *flag, MPI_Status *status)
     if (TERN_UNLIKELY(flag == NULL))
         return tern_notify_no_place(r->window, "MPIX_Test");
     error = tern_notify_advance(r, "MPIX_Test");
-    *flag = error == MPI_SUCCESS && (r->ready || !r->started);
+    *flag = tern_notify_over(r);
     if (*flag || error != MPI_SUCCESS)
         tern_notify_report(r, error, request, status);
     return error;
@@ -442,8 +483,8 @@ NOTIFY_EXPORT int MPIX_Request_get_status(MPI_Request request, int *flag, MPI_St
     if (flag == NULL)
         return tern_notify_no_place(r->window, "MPIX_Request_get_status");
     error = tern_notify_advance(r, "MPIX_Request_get_status");
-    *flag = error == MPI_SUCCESS && (r->ready || !r->started);
-    if (*flag)
+    *flag = tern_notify_over(r);
+    if (*flag && error == MPI_SUCCESS)
         describe(r, status);
     return error;
 }

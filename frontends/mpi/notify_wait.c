@@ -272,8 +272,8 @@ NOTIFY_EXPORT int MPIX_Waitsome(int incount, MPI_Request array_of_requests[], in
     return error;
 }
 
-/* Complete the ordinary requests of a mixture, and report all requests. The requests of Tern must be complete, or have
- * failed. */
+/* Complete the ordinary requests of a mixture, call the error handlers of the requests of Tern that have failed, and
+ * report all requests. The requests of Tern must be complete, or have failed. */
 static int finish_all(struct mixture *m, MPI_Status *statuses)
 {
     int  error = m->ordinary_count > 0 ? PMPI_Waitall(m->count, m->ordinary, statuses) : MPI_SUCCESS;
@@ -282,7 +282,7 @@ static int finish_all(struct mixture *m, MPI_Status *statuses)
     for (int i = 0; i < m->count; i++) {
         struct tern_notify_request *r = tern_notify_request_of(m->all[i]);
 
-        failed = failed || (r != NULL && r->error != MPI_SUCCESS);
+        failed = (r != NULL && tern_notify_raised(r) != MPI_SUCCESS) || failed;
     }
     for (int i = 0; i < m->count; i++) {
         struct tern_notify_request *r = tern_notify_request_of(m->all[i]);
@@ -291,7 +291,6 @@ static int finish_all(struct mixture *m, MPI_Status *statuses)
         if (r != NULL) {
             int own = r->error;
 
-            r->error = MPI_SUCCESS;
             tern_notify_report(r, own, &m->all[i], status);
             if (own != MPI_SUCCESS)
                 set_error(status, own);
@@ -319,27 +318,46 @@ NOTIFY_EXPORT int MPIX_Waitall(int count, MPI_Request array_of_requests[], MPI_S
         struct tern_notify_request *r = tern_notify_request_of(array_of_requests[i]);
 
         if (r != NULL)
-            r->error = tern_notify_await(r, m.call);
+            tern_notify_complete(r, m.call);
     }
     return finish_all(&m, array_of_statuses);
+}
+
+/* Test whether all requests of a mixture are complete or have failed. Returns MPI_SUCCESS, or an error of MPI. */
+static int poll_all(struct mixture *m, int *flag)
+{
+    int error = MPI_SUCCESS;
+
+    *flag = 1;
+    for (int i = 0; i < m->count && *flag && error == MPI_SUCCESS; i++) {
+        struct tern_notify_request *r = tern_notify_request_of(m->all[i]);
+
+        if (r != NULL) {
+            tern_notify_poll(r, m->call);
+            *flag = tern_notify_over(r) || r->error != MPI_SUCCESS;
+        } else if (m->all[i] != MPI_REQUEST_NULL) {
+            error = PMPI_Request_get_status(m->all[i], flag, MPI_STATUS_IGNORE);
+        }
+    }
+    *flag = *flag && error == MPI_SUCCESS;
+    return error;
 }
 
 NOTIFY_EXPORT int MPIX_Testall(int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses)
 {
     struct mixture m;
-    int            error = MPI_SUCCESS, one = 1;
+    int            error;
 
     if (count_own(count, array_of_requests) == 0)
         return PMPI_Testall(count, array_of_requests, flag, array_of_statuses);
     if (flag == NULL)
         return tern_notify_no_place(NULL, "MPIX_Testall");
-    for (int i = 0; i < count && one && error == MPI_SUCCESS; i++) {
-        if (array_of_requests[i] != MPI_REQUEST_NULL)
-            error = MPIX_Request_get_status(array_of_requests[i], &one, MPI_STATUS_IGNORE);
-    }
-    *flag = one && error == MPI_SUCCESS;
-    if (!*flag)
-        return error;
     error = divide(&m, count, array_of_requests, "MPIX_Testall");
-    return error != MPI_SUCCESS ? error : finish_all(&m, array_of_statuses); /* all are complete */
+    if (error != MPI_SUCCESS)
+        return error;
+    error = poll_all(&m, flag);
+    if (*flag)
+        return finish_all(&m, array_of_statuses);
+    join(&m);
+    return error;
 }

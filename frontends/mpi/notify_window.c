@@ -42,7 +42,7 @@ struct tern_notify_window *tern_notify_window_find(MPI_Win handle)
     struct tern_notify_window *w = NULL;
     int                        found = 0;
 
-    if (handle == MPI_WIN_NULL || tern_notify_keyval == MPI_KEYVAL_INVALID ||
+    if (handle == MPI_WIN_NULL || !tern_mpi_running || tern_notify_keyval == MPI_KEYVAL_INVALID ||
         MPI_Win_get_attr(handle, tern_notify_keyval, &w, &found) != MPI_SUCCESS || !found)
         return NULL;
     /* release: the record before its place in the table. Pairs with the acquire in tern_notify_window_of. */

@@ -25,9 +25,9 @@ struct tern_notify_request;
 /* The state of a process of a window, as this process knows it. */
 struct tern_notify_peer {
     uint64_t unit; /* displacement unit */
-    bool     near; /* loads and stores reach its memory: a put is complete when the call of Tern returns */
-    bool     node; /* it is on the node of this process */
-    uint8_t  base; /* remainder of the address of its memory by 16 */
+    bool     near; /* loads and stores reach the memory of the peer: a put is complete when the call of Tern returns */
+    bool     node; /* the peer is on the node of this process */
+    uint8_t  base; /* remainder of the address of the peer's memory by 16 */
 };
 
 /* A window. */
@@ -38,17 +38,19 @@ struct tern_notify_window {
     tern_region                *region;
     tern_mutexes               *mutexes;   /* one at each process, for accumulates (acc.h) */
     struct tern_notify_peer    *peers;     /* [size] */
-    tern_counter               *counter;   /* counter that starts accesses to processes that are not near; NULL: all are
+    tern_counter               *counter;   /* starts accesses to processes that are not near. NULL: all processes are
                                           * near */
     uint64_t                    gets;      /* gets from other nodes that have started */
-    uint64_t                    gets_done; /* as many of them, from the first on, are complete */
+    uint64_t                    gets_done; /* number of these gets, from the first one on, that are complete */
     struct tern_mpi_team        team;
     MPI_Group                   group;      /* of the communicator */
     void                       *mpi_memory; /* memory of the window of MPI, if that window had to allocate it */
     tern_request               *probe;      /* request for the source and tag of the last probe, or NULL */
     int                         probe_source, probe_tag;
-    struct tern_notify_request *requests; /* list of the notification requests */
-    struct tern_notify_window  *next;     /* list of windows that wait to be released, or of records for reuse */
+    struct tern_notify_request *requests; /* list of the requests, also of accesses */
+    struct tern_notify_window  *next;     /* list of live windows, the oldest one first, of windows that wait to be
+                                           * released, or of records for reuse */
+    struct tern_notify_window  *previous; /* in the list of live windows */
 };
 
 #define TERN_NOTIFY_WINDOW_BITS 4

@@ -34,6 +34,24 @@ static inline size_t tern_mpi_side_bytes(struct tern_mpi_side side)
     return side.count * side.type->size;
 }
 
+/* Return whether the length of the data of a side, and the distance between its elements, are within TERN_MPI_REACH.
+ * The front ends refuse other sides. */
+static inline bool tern_mpi_side_fits(struct tern_mpi_side side)
+{
+    int64_t bytes, distance;
+
+    return !__builtin_mul_overflow(side.count, side.type->size, &bytes) && bytes <= TERN_MPI_REACH &&
+           !__builtin_mul_overflow((int64_t)side.count, side.type->extent, &distance) && distance <= TERN_MPI_REACH &&
+           distance >= -TERN_MPI_REACH;
+}
+
+/* Compute the offset of displacement disp, which is not negative, in units of unit bytes. Returns false if the offset
+ * is beyond TERN_MPI_REACH, and thus beyond the end of every window. */
+static inline bool tern_mpi_offset(MPI_Aint disp, uint64_t unit, uint64_t *offset)
+{
+    return !__builtin_mul_overflow((uint64_t)disp, unit, offset) && *offset <= (uint64_t)TERN_MPI_REACH;
+}
+
 /* Return whether a buffer of the program is missing: it is NULL, and the data begins there. Datatypes with absolute
  * addresses are relative to MPI_BOTTOM, which is NULL, too; their data begins elsewhere. */
 bool tern_mpi_missing(const void *buffer, struct tern_mpi_side side);

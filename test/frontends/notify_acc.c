@@ -5,7 +5,7 @@
  * "even" or "odd", the cases are one half of a sample: the two halves together have every operation on every datatype,
  * and each half has every datatype and every operation in every communicator. Otherwise the cases are the product.
  */
-#include <unistd.h>
+#include <time.h>
 
 #include "notify_test.h"
 
@@ -390,8 +390,25 @@ static void test_operations(int half)
     }
 }
 
-/* A lock of compare-and-swap and MPI_REPLACE, as the MPI standard has it, protects a word. Nobody takes the
- * notifications from the queues of process 0, which would become full if the processes tried without a pause. */
+/* Take the lock. Each attempt notifies rank 0, which may be in MPI_Barrier and receive nothing; the pauses keep the
+ * number of attempts far below TERN_NOTIFY_QUEUE, even if the process that has the lock gets no core for a second. */
+static void take_lock(long own)
+{
+    const long      none = 0;
+    long            seen;
+    struct timespec pause = { 0, 10000 };
+
+    for (;;) {
+        MPI(MPIX_Compare_and_swap_notify(&own, &none, &seen, MPI_LONG, 0, 0, win, 1));
+        if (seen == 0)
+            return;
+        nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 1000000)
+            pause.tv_nsec *= 2;
+    }
+}
+
+/* A lock of compare-and-swap and MPI_REPLACE, as the MPI standard has it, protects a word. */
 static void test_lock(void)
 {
     const long none = 0, own = notify_rank + 1;
@@ -401,12 +418,7 @@ static void test_lock(void)
     memset(memory, 0, SLOTS * SLOT);
     MPI(MPI_Barrier(comm));
     for (int i = 0; i < TURNS / 10; i++) {
-        for (;;) {
-            MPI(MPIX_Compare_and_swap_notify(&own, &none, &seen, MPI_LONG, 0, 0, win, 1));
-            if (seen == 0)
-                break;
-            usleep(1000);
-        }
+        take_lock(own);
         MPI(MPIX_Fetch_and_op_notify(&none, &value, MPI_LONG, 0, 8, MPI_NO_OP, win, 1));
         value++;
         MPI(MPIX_Accumulate_notify(&value, 1, MPI_LONG, 0, 8, 1, MPI_LONG, MPI_REPLACE, win, 1));

@@ -127,6 +127,14 @@ static void test_accumulates(void)
     EXPECT(MPIX_Accumulate_notify(NULL, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_LOR, win, 1), MPI_ERR_BUFFER, "origin");
     EXPECT(MPIX_Compare_and_swap_notify(buffer, buffer, buffer + 64, MPI_C_DOUBLE_COMPLEX, 0, 0, win, 1), MPI_ERR_TYPE,
            "not an integer");
+    for (int i = 0; i < 6; i++) {
+        const MPI_Datatype refused[] = {
+            MPI_DOUBLE, MPI_FLOAT, MPI_2INT, MPI_FLOAT_INT, MPI_C_FLOAT_COMPLEX, MPI_REAL
+        };
+
+        EXPECT(MPIX_Compare_and_swap_notify(buffer, buffer, buffer + 64, refused[i], 0, 0, win, 1), MPI_ERR_TYPE,
+               "not an integer");
+    }
     EXPECT(MPIX_Compare_and_swap_notify(buffer, NULL, buffer + 64, MPI_INT, 0, 0, win, 1), MPI_ERR_BUFFER, "NULL");
     EXPECT(MPIX_Compare_and_swap_notify(buffer, buffer, buffer + 64, MPI_INT, 0, 1, win, 1), MPI_ERR_ARG,
            "MPIX_Compare_and_swap_notify");

@@ -19,10 +19,10 @@
 extern "C" {
 #endif
 
-/* The version of ARMCI-MPI's interface that this one is compatible with. */
+/* The version of the interface of ARMCI-MPI with which this interface is compatible. */
 #define ARMCI_MPI 3
 
-/* Results of functions. Tern returns FAIL; the other numbers are for programs that compare results with them. */
+/* Results of functions that fail. Tern's functions return FAIL; programs may compare results with the others. */
 #define FAIL (-1)
 #define FAIL2 (-2)
 #define FAIL3 (-3)
@@ -52,7 +52,8 @@ typedef struct {
     int    ptr_array_len; /* number of segments */
 } armci_giov_t;
 
-/* A nonblocking operation, or several if the handle is an aggregate. ARMCI_INIT_HANDLE initializes it. */
+/* The handle of a nonblocking operation, or of several operations if the handle is an aggregate. ARMCI_INIT_HANDLE
+ * initializes a handle. */
 typedef struct armci_hdl_s {
     int slot;  /* private */
     int state; /* private */
@@ -61,7 +62,7 @@ typedef struct armci_hdl_s {
 /* Another name of a handle. */
 typedef armci_hdl_t armci_req_t;
 
-/* A group of processes. GA hands comm to programs. */
+/* A group of processes. Global Arrays returns the communicator to programs. */
 typedef struct {
     armci_comm_t comm;
     armci_comm_t noncoll_pgroup_comm; /* not used */
@@ -71,7 +72,8 @@ typedef struct {
     int          size;
 } ARMCI_Group;
 
-/* Start and end. ARMCI_Init may be called repeatedly; the last ARMCI_Finalize ends. */
+/* Start and end. A program may call ARMCI_Init repeatedly; the ARMCI_Finalize that matches the first ARMCI_Init ends
+ * ARMCI. */
 int  ARMCI_Init(void);
 int  ARMCI_Init_args(int *argc, char ***argv);
 int  ARMCI_Init_thread(int armci_requested);
@@ -96,13 +98,13 @@ int   ARMCI_Malloc_group_memdev(void **ptr_arr, armci_size_t bytes, ARMCI_Group 
 int   ARMCI_Free_memdev(void *ptr);
 
 /* Memory that one rank allocates without the others. ARMCI_Memget describes the memory in *meminfo, which the program
- * sends to other ranks. ARMCI_Memat returns the pointer by which the calling rank uses the memory, offset bytes behind
- * its beginning: in calls of ARMCI with the rank meminfo->cpid, and by loads and stores if that rank is on the same
- * node. The owner frees the memory by ARMCI_Memctl; other ranks call ARMCI_Memdt. memflg is ignored. The memory comes
- * from a heap, whose size is the option TERN_ARMCI_MEMGET. Without it, ARMCI_Memget ends the job. */
+ * sends to other ranks. ARMCI_Memat returns a pointer to the byte `offset` of the memory. The calling rank uses this
+ * pointer in calls of ARMCI with the rank meminfo->cpid, and for loads and stores if that rank is on the same node. The
+ * owner frees the memory by ARMCI_Memctl; other ranks call ARMCI_Memdt. memflg is ignored. The memory comes from a
+ * heap, whose size is the option TERN_ARMCI_MEMGET. Without this option, ARMCI_Memget ends the job. */
 typedef struct armci_meminfo_ds {
     char  *armci_addr; /* address of the memory in the owner */
-    char  *addr;       /* the same */
+    char  *addr;       /* equal to armci_addr */
     size_t size;       /* bytes */
     int    cpid;       /* rank of the owner */
     long   idlist[3];  /* private */
@@ -192,8 +194,8 @@ void ARMCI_Unlock(int mutex, int proc);
 int  armci_notify(int proc);
 int  armci_notify_wait(int proc, int *pval);
 
-/* Groups. The ranks in pid_list are ranks of the parent. The members make the call, and other ranks may make it,
- * too. */
+/* Groups. The ranks in pid_list are ranks of the parent. All members call ARMCI_Group_create; other ranks may call the
+ * function, too. */
 void ARMCI_Group_create(int grp_size, int *pid_list, ARMCI_Group *group_out);
 void ARMCI_Group_create_child(int grp_size, int *pid_list, ARMCI_Group *group_out, ARMCI_Group *group_parent);
 void ARMCI_Group_free(ARMCI_Group *group);
@@ -204,7 +206,8 @@ void ARMCI_Group_get_default(ARMCI_Group *group_out);
 void ARMCI_Group_get_world(ARMCI_Group *group_out);
 int  ARMCI_Absolute_id(ARMCI_Group *group, int group_rank);
 
-/* Domains: the nodes of the job, or with TERN_ARMCI_DOMAIN=rank each rank for itself. */
+/* Domains. Each node of the job is a domain. With TERN_ARMCI_DOMAIN=rank, or if the ranks of a node do not share
+ * memory, each rank is a domain of its own. */
 enum armci_domain_e { ARMCI_DOMAIN_SMP };
 typedef int armci_domain_t;
 int         armci_domain_nprocs(armci_domain_t domain, int id);
@@ -239,7 +242,7 @@ void *armci_stride_info_seg_ptr(stride_info_t *sinfo);
 int   armci_stride_info_seg_size(stride_info_t *sinfo);
 int   armci_stride_info_has_more(stride_info_t *sinfo);
 
-/* Checkpoints, which Tern does not have: the functions say so once and return FAIL. */
+/* Checkpoints. Tern has none: the first of these calls prints a line that says so, and all of them return FAIL. */
 typedef struct {
     void **ptr_arr;
     long  *sz;

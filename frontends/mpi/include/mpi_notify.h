@@ -65,7 +65,8 @@ int MPIX_Get_notify(void *origin_addr, int origin_count, MPI_Datatype origin_dat
 
 /* Put or get data, notify the target, and return a request that completes when the origin buffer may be modified (put)
  * or contains the data (get). MPIX_Wait and its relatives complete and free the request. MPI_Wait does so, too, unless
- * MPIX_Notify_defer allows the request to be outstanding. */
+ * MPIX_Notify_defer allows the request to be outstanding. If the access fails after the call has returned, the call
+ * that completes the request returns the error. */
 int MPIX_Rput_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
                      MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, int tag,
                      MPI_Request *request);
@@ -77,7 +78,9 @@ int MPIX_Rget_notify(void *origin_addr, int origin_count, MPI_Datatype origin_da
  * MPI_Get_accumulate, MPI_Fetch_and_op and MPI_Compare_and_swap. op is one of the predefined operations of MPI,
  * including MPI_REPLACE and MPI_NO_OP. The result of MPIX_Get_accumulate_notify has as many bytes as the target. The
  * accumulate is complete when the call returns, so the request of MPIX_Raccumulate_notify is complete, and may be
- * passed to all calls of MPI. */
+ * passed to all calls of MPI. The target is notified when all data of the accumulate is in its memory.
+ * MPIX_Compare_and_swap_notify accepts integers, logical values and bytes, as MPI_Compare_and_swap does; the element at
+ * the target must be aligned to its size. */
 int MPIX_Accumulate_notify(const void *origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank,
                            MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win,
                            int tag);
@@ -93,7 +96,7 @@ int MPIX_Fetch_and_op_notify(const void *origin_addr, void *result_addr, MPI_Dat
 int MPIX_Compare_and_swap_notify(const void *origin_addr, const void *compare_addr, void *result_addr,
                                  MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win, int tag);
 
-/* The greatest tag. */
+/* The greatest tag that an access can have. */
 #define MPIX_NOTIFY_TAG_UB 0x7fffffff
 
 /* Complete the notified accesses of this process on a window: to one target (flush) or to all targets (flush_all), at
@@ -106,13 +109,14 @@ int MPIX_Win_flush_local_all(MPI_Win win);
 /* Make a request for expected_count notifications of accesses to this process on a window. source is a rank or
  * MPI_ANY_SOURCE, and tag a tag or MPI_ANY_TAG. The request is persistent: MPIX_Start starts it, any number of times,
  * the calls below wait for it, and MPIX_Request_free frees it. Starting a request that has not completed keeps the
- * notifications that have matched. A wait for a request that is not started returns at once with an empty status, as
- * for all persistent requests of MPI. The status of a completed request has the source and the tag of the last
+ * notifications that have matched. A wait for a request that is not started returns at once with an empty status, as a
+ * wait for any persistent request of MPI does. The status of a completed request has the source and the tag of the last
  * notification; its count, in elements of MPI_BYTE, is the number of notifications. */
 int MPIX_Notify_init(MPI_Win win, int source, int tag, int expected_count, MPI_Request *request);
 
-/* Test or wait for a notification that no request has taken, without taking it. The status has its source and tag, and
- * its count is the number of bytes that the access moved. */
+/* Test or wait for a notification that no request has matched. The notification stays, and a request can match the
+ * notification later. The status has the source and the tag of the notification; its count, in elements of MPI_BYTE, is
+ * the number of bytes that the access moved. MPI_Get_elements_x returns counts that do not fit into an int. */
 int MPIX_Iprobe_notify(int source, int tag, MPI_Win win, int *flag, MPI_Status *status);
 int MPIX_Probe_notify(int source, int tag, MPI_Win win, MPI_Status *status);
 

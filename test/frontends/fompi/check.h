@@ -51,6 +51,9 @@ void test_misuse(MPI_Comm comm);
 void test_calls(MPI_Comm comm);
 void test_listing(MPI_Comm comm);
 
+/* Let the next wait for an access that succeeds return an error (fault.c). */
+void fail_next_wait(void);
+
 /* The last process dies, and the others wait for it in the way that is named. The call does not return. */
 void die(const char *how);
 

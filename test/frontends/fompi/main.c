@@ -1,7 +1,8 @@
 /* main.c: run the tests of the foMPI front end: all of them, or those that are named.
  *
  * Each test runs on all processes, on some of them in reverse order, and on each one alone. With the arguments "die"
- * and HOW, the last process dies instead, and the others wait for it.
+ * and HOW, the last process dies instead, and the others wait for it. With the argument "forgotten", the program ends
+ * MPI without freeing two windows, and then uses one of them.
  */
 #include "check.h"
 
@@ -61,6 +62,20 @@ static void run(int argc, char **argv, MPI_Comm comm)
     }
 }
 
+/* Use windows after the end of MPI, which has freed them. */
+static void end_with_windows(void)
+{
+    struct window first = open_window(ALLOCATED, 64, MPI_COMM_WORLD), second = open_window(CREATED, 64, MPI_COMM_SELF);
+    int           value = 1;
+
+    OK(foMPI_Put_notify(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, second.win, 1));
+    OK(foMPI_Finalize());
+    MUST(foMPI_Put_notify(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, first.win, 1) == MPI_ERR_WIN);
+    MUST(foMPI_Win_free(&first.win) == MPI_ERR_WIN);
+    MUST(foMPI_Finalize() == MPI_ERR_OTHER);
+    exit(0);
+}
+
 int main(int argc, char **argv)
 {
     int      me, n;
@@ -72,6 +87,8 @@ int main(int argc, char **argv)
     MUST(glob_info.debug_pe == me);
     if (argc == 3 && strcmp(argv[1], "die") == 0)
         die(argv[2]);
+    if (argc == 2 && strcmp(argv[1], "forgotten") == 0)
+        end_with_windows();
     run(argc, argv, MPI_COMM_WORLD);
     MPI_Comm_split(MPI_COMM_WORLD, n > 2 && me == 0, -me, &part);
     run(argc, argv, part);

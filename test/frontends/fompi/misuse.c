@@ -30,6 +30,9 @@ static void misuse_arguments(struct window *w)
     BAD(MPI_ERR_TYPE, foMPI_Accumulate(values, 1, mixed, next, w->at[next], 1, mixed, foMPI_SUM, w->win));
     BAD(MPI_ERR_TYPE, foMPI_Accumulate(values, 1, MPI_DOUBLE, next, w->at[next], 1, MPI_INT64_T, foMPI_SUM, w->win));
     BAD(MPI_ERR_TYPE, foMPI_Compare_and_swap(values, values, values, mixed, next, w->at[next], w->win));
+    BAD(MPI_ERR_TYPE, foMPI_Compare_and_swap(values, values, values, MPI_DOUBLE, next, w->at[next], w->win));
+    BAD(MPI_ERR_TYPE, foMPI_Compare_and_swap(values, values, values, MPI_FLOAT, next, w->at[next], w->win));
+    BAD(MPI_ERR_TYPE, foMPI_Compare_and_swap(values, values, values, MPI_2INT, next, w->at[next], w->win));
     BAD(MPI_ERR_ARG, foMPI_Compare_and_swap(values, values, values + 1, MPI_INT64_T, next, w->at[next] + 1, w->win));
     OK(foMPI_Win_unlock_all(w->win));
     BAD(MPI_ERR_TAG, foMPI_Put_notify(&number, 1, MPI_INT, next, w->at[next], 1, MPI_INT, w->win, 32768));
@@ -39,6 +42,31 @@ static void misuse_arguments(struct window *w)
     BAD(MPI_ERR_COUNT, foMPI_Notify_init(w->win, next, 1, -1, &request));
     BAD(MPI_ERR_WIN, foMPI_Notify_init(none, next, 1, 1, &request));
     OK(foMPI_Type_free(&mixed));
+}
+
+/* Accesses whose number of bytes does not fit into 64 bits: their numbers would wrap around to 16 bytes. */
+static void misuse_sizes(struct window *w)
+{
+    int          next = (w->me + 1) % w->n, lengths[2] = { 1, 1 };
+    MPI_Aint     places[2] = { 0, (MPI_Aint)1 << 60 };
+    MPI_Datatype giga, parts[2] = { MPI_DATATYPE_NULL, MPI_BYTE }, odd;
+    char         bytes[16];
+
+    memset(bytes, 1, sizeof bytes);
+    MPI_Type_contiguous(1 << 30, MPI_BYTE, &giga);
+    MPI_Type_contiguous(1 << 30, giga, &parts[0]);
+    MPI_Type_create_struct(2, lengths, places, parts, &odd); /* 2^60 + 1 bytes */
+    MPI_Type_commit(&odd);
+    OK(foMPI_Win_lock_all(0, w->win));
+    BAD(MPI_ERR_COUNT, foMPI_Put(bytes, 16, odd, next, w->at[next], 16, odd, w->win));
+    BAD(MPI_ERR_COUNT, foMPI_Put(bytes, 16, MPI_BYTE, next, w->at[next], 16, odd, w->win));
+    BAD(MPI_ERR_COUNT, foMPI_Get(bytes, 16, odd, next, w->at[next], 16, odd, w->win));
+    if (w->kind != DYNAMIC) /* such an access to a dynamic window may move the bytes that are attached */
+        BAD(MPI_ERR_RMA_RANGE, foMPI_Get(bytes, 1, odd, next, w->at[next], 1, odd, w->win));
+    OK(foMPI_Win_unlock_all(w->win));
+    OK(foMPI_Type_free(&odd));
+    OK(foMPI_Type_free(&parts[0]));
+    OK(foMPI_Type_free(&giga));
 }
 
 /* Buffers that are NULL, and results of another type than the target. */
@@ -190,6 +218,34 @@ static void misuse_requests(MPI_Comm comm)
     OK(foMPI_Request_free(&idle));
 }
 
+/* The request of an access that fails returns the error, also if foMPI_Win_free has completed the access, and if other
+ * accesses succeed before. */
+static void misuse_lost_error(MPI_Comm comm)
+{
+    int           value = 1, flag;
+    foMPI_Request access[3], other;
+
+    for (int how = 0; how < 3; how++) {
+        struct window w = open_window(ALLOCATED, 64, comm), next = open_window(ALLOCATED, 64, comm);
+
+        OK(foMPI_Win_lock(foMPI_LOCK_SHARED, w.me, 0, w.win));
+        OK(foMPI_Rput(&value, 1, MPI_INT, w.me, 0, 1, MPI_INT, w.win, &access[how]));
+        OK(foMPI_Win_unlock(w.me, w.win));
+        fail_next_wait();
+        close_window(&w);
+        OK(foMPI_Rput_notify(&value, 1, MPI_INT, next.me, 0, 1, MPI_INT, next.win, &other, 1));
+        OK(foMPI_Wait(&other, MPI_STATUS_IGNORE));
+        if (how == 0)
+            BAD(MPI_ERR_OTHER, foMPI_Wait(&access[how], MPI_STATUS_IGNORE));
+        else if (how == 1)
+            BAD(MPI_ERR_OTHER, foMPI_Test(&access[how], &flag, MPI_STATUS_IGNORE));
+        else
+            BAD(MPI_ERR_OTHER, foMPI_Request_free(&access[how]));
+        MUST(access[how] == foMPI_REQUEST_NULL);
+        close_window(&next);
+    }
+}
+
 void test_misuse(MPI_Comm comm)
 {
     for (int kind = 0; kind < KINDS; kind++) {
@@ -197,6 +253,7 @@ void test_misuse(MPI_Comm comm)
 
         misuse_arguments(&w);
         misuse_buffers(&w);
+        misuse_sizes(&w);
         MPI_Barrier(comm);
         misuse_epochs(&w, comm);
         for (int i = 0; i < 256; i++)
@@ -205,4 +262,5 @@ void test_misuse(MPI_Comm comm)
     }
     misuse_windows(comm);
     misuse_requests(comm);
+    misuse_lost_error(comm);
 }

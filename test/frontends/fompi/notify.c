@@ -106,6 +106,38 @@ static void check_gets(struct window *w, MPI_Comm comm)
     MPI_Barrier(comm);
 }
 
+/* Promise: the status of a request that gets complete has the source and the tag of the last get, and the number of
+ * gets, however many of them arrive before the request is started. */
+static void check_early_gets(struct window *w, MPI_Comm comm)
+{
+    enum { GETS = 3 };
+    int           right = (w->me + 1) % w->n, left = (w->me + w->n - 1) % w->n, value, count, flag;
+    foMPI_Request request;
+    MPI_Status    status;
+
+    OK(foMPI_Notify_init(w->win, foMPI_ANY_SOURCE, foMPI_ANY_TAG, GETS, &request));
+    for (int early = 0; early <= GETS; early++) {
+        for (int i = 0; i < GETS; i++) {
+            if (i == early)
+                OK(foMPI_Start(&request));
+            if (i > early) {
+                OK(foMPI_Test(&request, &flag, &status));
+                MUST(!flag);
+            }
+            MPI_Barrier(comm);
+            OK(foMPI_Get_notify(&value, 1, MPI_INT, right, w->at[right], 1, MPI_INT, w->win, 20 + i));
+            OK(foMPI_Win_flush(right, w->win)); /* the notification has arrived */
+            MPI_Barrier(comm);
+        }
+        OK(foMPI_Start(&request));
+        OK(foMPI_Wait(&request, &status));
+        MPI_Get_count(&status, MPI_INT, &count);
+        MUST(count == GETS && status.MPI_SOURCE == left && status.MPI_TAG == 20 + GETS - 1);
+        MPI_Barrier(comm);
+    }
+    OK(foMPI_Request_free(&request));
+}
+
 /* Promise: notified accesses with requests may be outstanding together, and complete in any order and by any call. */
 static void check_outstanding(struct window *w, MPI_Comm comm)
 {
@@ -224,6 +256,7 @@ void test_notify(MPI_Comm comm)
         MPI_Barrier(comm);
         check_counts(&w, comm);
         check_gets(&w, comm);
+        check_early_gets(&w, comm);
         check_outstanding(&w, comm);
         check_model(&w, comm);
         check_mixed_orders(&w, comm);
