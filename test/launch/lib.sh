@@ -45,13 +45,14 @@ launcher_run() {
 # attempts COMMAND...: call COMMAND, which starts a job with job_start and waits for it with launcher_wait. If the
 # launcher itself failed, call COMMAND again, up to 8 times.
 #
-# When a job fails, Open MPI's mpirun sometimes crashes or hangs in pmix_server_finalize, which it calls after all ranks
-# have ended. It does so with any program that calls PMIx_Abort. Such an attempt shows neither the status nor the output
-# of the job. It is recognized by what only the launcher does: the launcher prints a stack trace of itself, or it keeps
-# running although all of its child processes have ended. MPICH's mpiexec sometimes dies of SIGPIPE when a rank ends the
-# job while the others start, also with any program. A program of Open MPI that another launcher starts begins a daemon
-# of Open MPI for itself, and such daemons, if several begin at the same time, sometimes fail. A rank that does not end is a hang of the job and is not tried
-# again. A launcher that fails in every attempt counts as hung, so that no check of this job passes.
+# When a job fails, Open MPI's mpirun sometimes crashes or hangs in pmix_server_finalize, which it calls after all
+# ranks have ended. It does so with any program that calls PMIx_Abort. Such an attempt shows neither the status nor
+# the output of the job. It is recognized by what only the launcher does: the launcher prints a stack trace of itself,
+# or it keeps running although all of its child processes have ended. MPICH's mpiexec sometimes dies of SIGPIPE when a
+# rank ends the job while the others start, also with any program. A program of Open MPI that another launcher starts
+# begins a daemon of Open MPI for itself, and such daemons, if several begin at the same time, sometimes fail. A rank
+# that does not end is a hang of the job and is not tried again. A launcher that fails in every attempt counts as
+# hung, so that no check of this job passes.
 attempts() {
     local left
     for left in 7 6 5 4 3 2 1 0; do
