@@ -48,6 +48,9 @@ void *tern_front_alloc(const char *call, size_t count, size_t size);
  * prints a line that names both. Without MPI, every level is available. */
 bool tern_front_mpi_provide(const char *call, int level);
 
+/* Return whether MPI was initialized with MPI_THREAD_MULTIPLE. False without MPI, and after MPI_Finalize. */
+bool tern_front_mpi_is_multiple(void);
+
 /* The part that concerns MPI. begin runs before tern_init, joined after it, end when the last user has ended, and leave
  * when the process exits. MPI is finalized then if the front end has initialized it. */
 void tern_front_mpi_begin(const char *call);

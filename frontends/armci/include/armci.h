@@ -71,7 +71,9 @@ typedef struct {
     int          size;
 } ARMCI_Group;
 
-/* Start and end. ARMCI_Init may be called repeatedly; the last ARMCI_Finalize ends. */
+/* Start and end. ARMCI_Init may be called repeatedly; the last ARMCI_Finalize ends. Several threads may call ARMCI at
+ * the same time if MPI was initialized with MPI_THREAD_MULTIPLE, or if the first start is ARMCI_Init_thread with this
+ * level (3 in programs without MPI). ARMCI_Error and armci_die end the job. */
 int  ARMCI_Init(void);
 int  ARMCI_Init_args(int *argc, char ***argv);
 int  ARMCI_Init_thread(int armci_requested);
