@@ -238,6 +238,19 @@ ARMCI_EXPORT void ARMCI_Error(const char *msg, int code)
     tern_abort(code, text);
 }
 
+ARMCI_EXPORT void armci_die(const char *msg, int code)
+{
+    ARMCI_Error(msg, code);
+}
+
+ARMCI_EXPORT void armci_die2(const char *msg, int code1, int code2)
+{
+    char text[1024];
+
+    (void)snprintf(text, sizeof text, "%s (%d)", msg != NULL ? msg : "no message", code2);
+    ARMCI_Error(text, code1);
+}
+
 ARMCI_EXPORT int armci_msg_me(void)
 {
     tern_armci_check_running("armci_msg_me");

@@ -58,7 +58,7 @@ struct tern_armci_segment {
 };
 
 /* The memory of a rank: segments in ascending order. Of a near rank, the bounds of the segment that was used last are
- * kept for tern_armci_at_hand. */
+ * kept for tern_armci_at_hand. Threads may store begin, bytes and last at the same time, each as a whole. */
 struct tern_armci_peer {
     uintptr_t                  begin; /* beginning of the segment that was used last, if the rank is near */
     size_t                     bytes; /* size of that segment; 0: there is none, or the rank is far */

@@ -14,6 +14,7 @@
 
 #include <armci_comm.h>
 #include <stddef.h>
+#include <stdlib.h> /* programs rely on the original header to include it */
 
 #ifdef __cplusplus
 extern "C" {
@@ -83,6 +84,8 @@ int  ARMCI_Initialized(void);
 int  ARMCI_Finalize(void);
 void ARMCI_Cleanup(void);
 void ARMCI_Error(const char *msg, int code);
+void armci_die(const char *msg, int code);
+void armci_die2(const char *msg, int code1, int code2);
 
 /* Memory. ARMCI_Malloc is collective; sizes may differ, and the pointer of a part of size 0 is NULL. Pointers to parts
  * of ranks on this node can be dereferenced. If there is not enough memory, the call returns FAIL at all ranks, and all
