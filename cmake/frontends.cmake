@@ -1,8 +1,8 @@
 # The front ends: libraries with interfaces that existing programs are written to. They use the public headers only.
 #
 # frontends/armci makes libtern-armci, without MPI, and for each MPI whose headers pkg-config finds, libtern-armci-MPI:
-# the layout of a group depends on MPI's types. lib/tern/drop-in contains the same libraries by the names that the link
-# lines of Global Arrays programs contain; the static ones include libtern.
+# the layout of a group depends on MPI's types. lib/tern/drop-in contains the libraries for MPI by the names that the
+# link lines of Global Arrays programs contain; the static ones include libtern.
 #
 # frontends/mpi makes, for each MPI, libtern-notify-MPI (mpi_notify.h), libtern-notify-pmpi-MPI (pmpi_*.c, which stands
 # in front of calls of MPI) and libtern-fompi-MPI (fompi.h, from fompi_*.c and the files that it shares with the first).
@@ -69,12 +69,21 @@ foreach(flavour ${armci_flavours})
         target_include_directories(${target} INTERFACE ${armci_dir}/include ${armci_dir}/include/${kind})
     endforeach()
 
-    # The drop-in. The static library contains libtern, because the link line does not name it.
+    # The drop-in. The static library contains libtern, because the link line does not name it. Without a suffix, the
+    # name is that of the library for the first MPI, as in Debian.
+    list(APPEND armci_targets ${name} ${name}-static)
+    if(flavour STREQUAL "alone" AND notify_mpis)
+        continue()
+    endif()
     add_library(${name}-drop-in STATIC $<TARGET_OBJECTS:${name}-objects> ${library_objects})
     set_target_properties(${name}-drop-in PROPERTIES LINKER_LANGUAGE C OUTPUT_NAME armci${suffix}
         ARCHIVE_OUTPUT_DIRECTORY ${drop_in_dir})
     file(CREATE_LINK ../../lib${name}.so ${drop_in_dir}/libarmci${suffix}.so SYMBOLIC)
-    list(APPEND armci_targets ${name} ${name}-static)
+    list(FIND notify_mpis ${flavour} index)
+    if(index EQUAL 0)
+        file(CREATE_LINK ../../lib${name}.so ${drop_in_dir}/libarmci.so SYMBOLIC)
+        file(CREATE_LINK libarmci${suffix}.a ${drop_in_dir}/libarmci.a SYMBOLIC)
+    endif()
 endforeach()
 
 # tern_add_mpi_front(name mpi libraries source...): add the shared and the static library NAME-MPI. libraries are the

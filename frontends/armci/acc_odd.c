@@ -80,7 +80,7 @@ void tern_armci_acc_odd(const struct tern_armci_op *op, const struct tern_armci_
     buffer = tern_front_alloc(op->call, bytes, 1);
     armci_stride_info_init(&from, box->src, box->levels, box->src_stride, box->count);
     armci_stride_info_init(&to, box->dst, box->levels, box->dst_stride, box->count);
-    tern_front_check(tern_mutex_lock(tern_armci.far_ctx, mutexes, op->proc, 0), op->call, "locking a mutex");
+    tern_front_check(tern_armci_lock_mutex(mutexes, op->proc, 0), op->call, "locking a mutex");
     while (armci_stride_info_has_more(&to)) {
         add_segment(op, armci_stride_info_seg_ptr(&from), armci_stride_info_seg_ptr(&to), bytes, buffer);
         armci_stride_info_next(&from);

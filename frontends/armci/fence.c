@@ -89,16 +89,16 @@ ARMCI_EXPORT ARMCI_WEAK(armci_notify, parmci_notify);
 ARMCI_EXPORT int parmci_notify_wait(int proc, int *pval)
 {
     const char *call = "armci_notify_wait";
-    uint64_t   *counter;
+    uint64_t   *counter, number;
     tern_word   word;
 
     tern_armci_check_rank(call, proc);
     counter = (uint64_t *)tern_region_ptr(tern_armci.words, tern_armci.me) + proc;
-    tern_armci.waited[proc]++;
-    word = TERN_WORD(counter, TERN_GE, tern_armci.waited[proc]);
+    number = __atomic_add_fetch(&tern_armci.waited[proc], 1, __ATOMIC_RELAXED);
+    word = TERN_WORD(counter, TERN_GE, number);
     tern_front_check(tern_word_wait(tern_armci.far_ctx, &word, TERN_FOREVER), call, "the wait");
     if (pval != NULL)
-        *pval = (int)tern_armci.waited[proc];
+        *pval = (int)number;
     return (int)__atomic_load_n(counter, __ATOMIC_ACQUIRE);
 }
 ARMCI_EXPORT ARMCI_WEAK(armci_notify_wait, parmci_notify_wait);

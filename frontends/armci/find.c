@@ -26,15 +26,17 @@ static int first_behind(const struct tern_armci_peer *peer, uintptr_t addr)
     return low;
 }
 
-/* Record the segment that was found last. */
+/* Record the segment that was found last. If two threads do so at the same time, the bounds of two segments may be
+ * mixed: a correct program is not affected, and a wrong address may pass unnoticed. */
 static void remember(int proc, int index)
 {
-    struct tern_armci_peer *peer = &tern_armci.peers[proc];
+    struct tern_armci_peer          *peer = &tern_armci.peers[proc];
+    const struct tern_armci_segment *segment = &peer->segments[index];
 
-    peer->last = index;
+    __atomic_store_n(&peer->last, index, __ATOMIC_RELAXED);
     if (tern_armci.near[proc]) {
-        peer->begin = peer->segments[index].begin;
-        peer->bytes = peer->segments[index].end - peer->begin;
+        __atomic_store_n(&peer->begin, segment->begin, __ATOMIC_RELAXED);
+        __atomic_store_n(&peer->bytes, segment->end - segment->begin, __ATOMIC_RELAXED);
     }
 }
 
@@ -79,7 +81,7 @@ static const struct tern_armci_segment *segment_at(int proc, const void *addr)
 {
     const struct tern_armci_peer *peer = &tern_armci.peers[proc];
     uintptr_t                     at = (uintptr_t)addr;
-    int                           index = peer->last;
+    int                           index = __atomic_load_n(&peer->last, __ATOMIC_RELAXED);
 
     if (index >= peer->count || at < peer->segments[index].begin || at >= peer->segments[index].end)
         index = first_behind(peer, at);

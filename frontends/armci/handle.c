@@ -5,6 +5,9 @@
  * is the number of a slot and its generation, so that a handle whose slot has been freed, or that was never
  * initialized, is recognized. Near operations are complete when they return and need no slot. A handle that is an
  * aggregate collects events.
+ *
+ * If several threads call ARMCI, a thread that waits for the events of a slot holds tern_armci_lock: no operation needs
+ * another thread of this process to complete.
  */
 #include <stdlib.h>
 
@@ -105,8 +108,8 @@ static void wait_slot(const char *call, struct slot *slot)
 }
 
 /* Add an event to a handle. If the handle is not an aggregate and has an operation, that operation is completed
- * first. */
-static void store(const char *call, armci_hdl_t *handle, tern_event event)
+ * first. The caller has called tern_armci_enter. */
+static void store_inside(const char *call, armci_hdl_t *handle, tern_event event)
 {
     struct slot *slot = slot_of(handle);
 
@@ -131,6 +134,13 @@ static void store(const char *call, armci_hdl_t *handle, tern_event event)
         slot->space = space;
     }
     slot->events[slot->count++] = event;
+}
+
+static void store(const char *call, armci_hdl_t *handle, tern_event event)
+{
+    tern_armci_enter();
+    store_inside(call, handle, event);
+    tern_armci_leave();
 }
 
 bool tern_armci_set_done(const char *call, armci_hdl_t *handle)
@@ -177,8 +187,10 @@ ARMCI_EXPORT void ARMCI_SET_AGGREGATE_HANDLE(armci_hdl_t *handle)
 {
     if (handle == NULL)
         tern_front_die("ARMCI_SET_AGGREGATE_HANDLE", "the handle is NULL");
+    tern_armci_enter();
     if (slot_of(handle) == NULL)
         ARMCI_INIT_HANDLE(handle);
+    tern_armci_leave();
     handle->state |= AGGREGATE;
 }
 
@@ -196,9 +208,11 @@ ARMCI_EXPORT int PARMCI_Wait(armci_hdl_t *hdl)
     tern_armci_check_running("ARMCI_Wait");
     if (hdl == NULL)
         tern_front_die("ARMCI_Wait", "the handle is NULL; ARMCI_WaitAll waits for operations without a handle");
+    tern_armci_enter();
     slot = slot_of(hdl);
     if (slot != NULL)
         wait_slot("ARMCI_Wait", slot);
+    tern_armci_leave();
     return 0;
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_Wait, PARMCI_Wait);
@@ -206,18 +220,21 @@ ARMCI_EXPORT ARMCI_WEAK(ARMCI_Wait, PARMCI_Wait);
 ARMCI_EXPORT int PARMCI_Test(armci_hdl_t *hdl)
 {
     struct slot *slot;
-    tern_status  status;
+    tern_status  status = TERN_OK;
 
     tern_armci_check_running("ARMCI_Test");
     if (hdl == NULL)
         tern_front_die("ARMCI_Test", "the handle is NULL");
+    tern_armci_enter();
     slot = slot_of(hdl);
-    if (slot == NULL)
-        return 0;
-    status = tern_event_wait_all(slot->events, (size_t)slot->count, TERN_NOW);
+    if (slot != NULL) {
+        status = tern_event_wait_all(slot->events, (size_t)slot->count, TERN_NOW);
+        if (status != TERN_PENDING)
+            free_slot(slot);
+    }
+    tern_armci_leave();
     if (status == TERN_PENDING)
         return 1;
-    free_slot(slot);
     tern_front_check(status, "ARMCI_Test", "a nonblocking operation");
     return 0;
 }
@@ -235,10 +252,12 @@ ARMCI_EXPORT ARMCI_WEAK(ARMCI_WaitProc, PARMCI_WaitProc);
 ARMCI_EXPORT int PARMCI_WaitAll(void)
 {
     tern_armci_check_running("ARMCI_WaitAll");
+    tern_armci_enter();
     for (int i = 0; i < slot_count; i++) {
         if (slots[i].used)
             wait_slot("ARMCI_WaitAll", &slots[i]);
     }
+    tern_armci_leave();
     tern_front_check(tern_quiet(tern_armci.far_ctx), "ARMCI_WaitAll", "completing operations");
     return 0;
 }

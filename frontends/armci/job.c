@@ -6,6 +6,7 @@
 #include "state.h"
 
 struct tern_armci tern_armci;
+pthread_mutex_t   tern_armci_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void tern_armci_bad_rank(const char *call, int proc)
 {
@@ -66,22 +67,44 @@ static void find_near(const char *call)
 static void create_contexts(const char *call)
 {
     tern_team *world = tern_team_world();
+    tern_order strict = TERN_STRICT, relaxed = TERN_RELAXED;
 
-    tern_front_check(tern_ctx_create(world, TERN_STRICT, &tern_armci.far_ctx), call, "creating a context");
-    tern_front_check(tern_ctx_create(world, TERN_RELAXED, &tern_armci.near_ctx), call, "creating a context");
+    if (tern_armci.threads) {
+        strict = (tern_order)(TERN_STRICT | TERN_SHARED);
+        relaxed = (tern_order)(TERN_RELAXED | TERN_SHARED);
+    }
+    tern_front_check(tern_ctx_create(world, strict, &tern_armci.far_ctx), call, "creating a context");
+    tern_front_check(tern_ctx_create(world, relaxed, &tern_armci.near_ctx), call, "creating a context");
     tern_front_check(tern_team_dup(tern_armci.near_ctx, &tern_armci.msg_team), call, "creating a team for messages");
-    tern_front_check(tern_ctx_create(tern_armci.msg_team, TERN_RELAXED, &tern_armci.msg_ctx), call,
+    tern_front_check(tern_ctx_create(tern_armci.msg_team, relaxed, &tern_armci.msg_ctx), call,
                      "creating a context for messages");
 }
 
-static int start(const char *call)
+/* Count one more start, of a program that wants several threads to call ARMCI at the same time. */
+static int start_again(const char *call, bool threads)
+{
+    if (!threads || tern_armci.threads)
+        return 0;
+    fprintf(
+        stderr,
+        "tern: %s: MPI_THREAD_MULTIPLE is not available: ARMCI has been started for one thread at a time; make this "
+        "call first\n",
+        call);
+    (void)tern_front_stop(call);
+    return FAIL;
+}
+
+/* Start. Several threads may call ARMCI at the same time if the program asks for that, or if MPI was initialized with
+ * MPI_THREAD_MULTIPLE. */
+static int start_threads(const char *call, bool threads)
 {
     uint64_t heap_bytes;
     bool     heap;
     int      size;
 
     if (!tern_front_start(call))
-        return 0;
+        return start_again(call, threads);
+    tern_armci.threads = threads || tern_front_mpi_is_multiple();
     size = tern_size();
     tern_armci.me = tern_rank();
     create_contexts(call);
@@ -98,6 +121,11 @@ static int start(const char *call)
     return 0;
 }
 
+static int start(const char *call)
+{
+    return start_threads(call, false);
+}
+
 ARMCI_EXPORT int PARMCI_Init(void)
 {
     return start("ARMCI_Init");
@@ -112,13 +140,14 @@ ARMCI_EXPORT int PARMCI_Init_args(int *argc, char ***argv)
 }
 ARMCI_EXPORT ARMCI_WEAK(ARMCI_Init_args, PARMCI_Init_args);
 
-/* Check the level of threads, in MPI's numbers: up to MPI_THREAD_SERIALIZED, which is 2. */
+#define MULTIPLE 3 /* MPI_THREAD_MULTIPLE in MPI's order of the levels of threads */
+
+/* Check a level of threads. */
 static bool has_level(const char *call, int requested)
 {
-    if (requested >= 0 && requested <= 2)
+    if (requested >= 0 && requested <= MULTIPLE)
         return true;
-    fprintf(stderr,
-            "tern: %s: thread level %d is not available: one thread at a time may call ARMCI (MPI_THREAD_SERIALIZED)\n",
+    fprintf(stderr, "tern: %s: there is no thread level %d; the levels are MPI_THREAD_SINGLE to MPI_THREAD_MULTIPLE\n",
             call, requested);
     return false;
 }
@@ -126,7 +155,7 @@ static bool has_level(const char *call, int requested)
 /* Start with a level of threads that MPI, too, must provide. */
 static int start_thread(const char *call, int requested)
 {
-    return tern_front_mpi_provide(call, requested) ? start(call) : FAIL;
+    return tern_front_mpi_provide(call, requested) ? start_threads(call, requested == MULTIPLE) : FAIL;
 }
 
 ARMCI_EXPORT int PARMCI_Init_thread(int armci_requested)
@@ -207,6 +236,19 @@ ARMCI_EXPORT void ARMCI_Error(const char *msg, int code)
     (void)snprintf(text, sizeof text, "ARMCI_Error: %s (%d)", msg != NULL ? msg : "no message", code);
     (void)fflush(stdout);
     tern_abort(code, text);
+}
+
+ARMCI_EXPORT void armci_die(const char *msg, int code)
+{
+    ARMCI_Error(msg, code);
+}
+
+ARMCI_EXPORT void armci_die2(const char *msg, int code1, int code2)
+{
+    char text[1024];
+
+    (void)snprintf(text, sizeof text, "%s (%d)", msg != NULL ? msg : "no message", code2);
+    ARMCI_Error(text, code1);
 }
 
 ARMCI_EXPORT int armci_msg_me(void)

@@ -71,6 +71,7 @@ struct tern_armci_block *tern_armci_malloc(const char *call, void **pointers, ar
     block->region = region;
     block->group = g;
     block->number = ++g->next_block;
+    block->mode = ARMCIX_MODE_ALL;
     g->blocks++;
     block->next = tern_armci.blocks;
     tern_armci.blocks = block;
@@ -224,6 +225,35 @@ void tern_armci_drop_blocks(void)
         release("ARMCI_Finalize", tern_armci.blocks);
     for (int proc = 0; proc < tern_armci.size; proc++)
         free(tern_armci.peers[proc].segments);
+}
+
+static struct tern_armci_block *block_of(const char *call, const void *ptr)
+{
+    struct tern_armci_block *block;
+
+    tern_armci_check_running(call);
+    block = tern_armci_block_at(tern_armci.me, ptr);
+    if (block == NULL)
+        tern_front_die(call, "%p lies in no allocation of this rank", ptr);
+    return block;
+}
+
+ARMCI_EXPORT int ARMCIX_Mode_set(int new_mode, void *ptr, ARMCI_Group *group)
+{
+    const char              *call = "ARMCIX_Mode_set";
+    struct tern_armci_block *block = block_of(call, ptr);
+
+    if (tern_armci_group_of(call, group) != block->group)
+        tern_front_die(call, "%p belongs to an allocation of another group", ptr);
+    tern_front_check(tern_quiet(tern_armci.far_ctx), call, "completing operations on the memory");
+    tern_front_check(tern_barrier(block->group->ctx), call, "the barrier of a group");
+    block->mode = new_mode;
+    return 0;
+}
+
+ARMCI_EXPORT int ARMCIX_Mode_get(void *ptr)
+{
+    return block_of("ARMCIX_Mode_get", ptr)->mode;
 }
 
 ARMCI_EXPORT void *PARMCI_Malloc_local(armci_size_t size)

@@ -113,7 +113,9 @@ ARMCI_EXPORT void PARMCI_Memget(size_t bytes, armci_meminfo_t *meminfo, int memf
     if (meminfo == NULL || bytes == 0)
         tern_front_die(call, "the size is %zu, and the pointer to the armci_meminfo_t is %p; neither may be 0", bytes,
                        (void *)meminfo);
+    tern_armci_enter();
     piece = take(call, bytes);
+    tern_armci_leave();
     if (piece == NULL)
         tern_front_die(call,
                        "%zu contiguous bytes are not free in the %lu bytes that this rank has for ARMCI_Memget; set "
@@ -148,11 +150,13 @@ ARMCI_EXPORT void ARMCI_Memctl(armci_meminfo_t *meminfo)
     check("ARMCI_Memctl", meminfo);
     if (meminfo->cpid != tern_armci.me)
         return;
+    tern_armci_enter();
     while (*link != NULL && (*link)->offset != (uint64_t)meminfo->idlist[0])
         link = &(*link)->next;
     piece = *link;
     if (piece == NULL)
         tern_front_die("ARMCI_Memctl", "the memory at %p has been freed", (void *)meminfo->armci_addr);
     *link = piece->next;
+    tern_armci_leave();
     free(piece);
 }

@@ -29,29 +29,42 @@ static void send_to_self(int tag, const void *buf, size_t len)
     message->len = len;
     if (len > 0)
         memcpy(message->data, buf, len);
+    tern_armci_enter();
     while (*end != NULL)
         end = &(*end)->next;
     *end = message;
+    tern_armci_leave();
 }
 
-/* Take the oldest message with a tag that this rank has sent to itself. Returns whether there is one. */
+/* Take the oldest message with a tag out of the queue of messages of this rank to itself. NULL: there is none. */
+static struct self_message *unlink_from_self(int tag)
+{
+    struct self_message **link = &self_first, *message;
+
+    tern_armci_enter();
+    while (*link != NULL && (*link)->tag != tag)
+        link = &(*link)->next;
+    message = *link;
+    if (message != NULL)
+        *link = message->next;
+    tern_armci_leave();
+    return message;
+}
+
+/* Receive the oldest message with a tag that this rank has sent to itself. Returns whether there is one. */
 static bool take_from_self(const char *call, int tag, void *buf, size_t size, size_t *len)
 {
-    for (struct self_message **link = &self_first; *link != NULL; link = &(*link)->next) {
-        struct self_message *message = *link;
+    struct self_message *message = unlink_from_self(tag);
 
-        if (message->tag != tag)
-            continue;
-        if (message->len > size)
-            tern_front_die(call, "the message with tag %d has %zu bytes, and the buffer %zu", tag, message->len, size);
-        if (message->len > 0)
-            memcpy(buf, message->data, message->len);
-        *len = message->len;
-        *link = message->next;
-        free(message);
-        return true;
-    }
-    return false;
+    if (message == NULL)
+        return false;
+    if (message->len > size)
+        tern_front_die(call, "the message with tag %d has %zu bytes, and the buffer %zu", tag, message->len, size);
+    if (message->len > 0)
+        memcpy(buf, message->data, message->len);
+    *len = message->len;
+    free(message);
+    return true;
 }
 
 void tern_armci_drop_messages(void)

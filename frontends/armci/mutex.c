@@ -1,5 +1,9 @@
 /* mutex.c: mutexes, which are those of Tern. Unlocking completes the operations of the holder, so that the next holder
- * sees them. */
+ * sees them.
+ *
+ * A mutex of Tern belongs to a context, and all threads of this process use the same one. Tern refuses a mutex that
+ * another thread of this process holds or waits for; the thread then tries again.
+ */
 #include <stdlib.h>
 
 #include "state.h"
@@ -28,13 +32,25 @@ static tern_mutexes *set_of(const char *call, const struct armcix_mutex_hdl_s *h
     return hdl->set;
 }
 
+tern_status tern_armci_lock_mutex(tern_mutexes *set, int proc, uint64_t mutex)
+{
+    tern_idle   idle = TERN_IDLE(.nap_us = 50, .name = "ARMCI: a mutex that another thread of this rank uses");
+    tern_status status = tern_mutex_lock(tern_armci.far_ctx, set, proc, mutex), step = TERN_OK;
+
+    while (status == TERN_ERR_STATE && tern_armci.threads && step == TERN_OK) {
+        step = tern_idle_step(tern_armci.far_ctx, &idle);
+        status = tern_mutex_lock(tern_armci.far_ctx, set, proc, mutex);
+    }
+    return status;
+}
+
 static void lock(const char *call, armcix_mutex_hdl_t hdl, int mutex, int proc)
 {
     tern_mutexes *set = set_of(call, hdl);
 
     if (mutex < 0)
         tern_front_die(call, "there is no mutex %d at rank %d", mutex, proc);
-    tern_front_check(tern_mutex_lock(tern_armci.far_ctx, set, proc, (uint64_t)mutex), call, "locking a mutex");
+    tern_front_check(tern_armci_lock_mutex(set, proc, (uint64_t)mutex), call, "locking a mutex");
 }
 
 static void unlock(const char *call, armcix_mutex_hdl_t hdl, int mutex, int proc)
@@ -138,7 +154,7 @@ ARMCI_EXPORT int ARMCIX_Trylock_hdl(armcix_mutex_hdl_t hdl, int mutex, int proc)
     if (mutex < 0)
         tern_front_die(call, "there is no mutex %d at rank %d", mutex, proc);
     status = tern_mutex_try(tern_armci.far_ctx, set, proc, (uint64_t)mutex, TERN_NOW);
-    if (status == TERN_PENDING)
+    if (status == TERN_PENDING || (status == TERN_ERR_STATE && tern_armci.threads))
         return 1;
     tern_front_check(status, call, "locking a mutex");
     return 0;

@@ -6,6 +6,8 @@
  * ranks, the program has the address in the address space of the owner, and the region is found in the peer's table of
  * segments.
  *
+ * If several threads may call ARMCI, the contexts are shared, and tern_armci_lock protects the tables of the front end.
+ *
  * There are three contexts. Operations to far ranks use a strict context, which provides ARMCI's order of operations to
  * one rank. Operations on near memory that need the region (accumulates) use a relaxed context, because they are
  * complete when they return. Messages use a context on a team of their own.
@@ -13,6 +15,7 @@
 #ifndef TERN_ARMCI_STATE_H
 #define TERN_ARMCI_STATE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,6 +47,7 @@ struct tern_armci_block {
     tern_region             *region;
     struct tern_armci_group *group;
     uint64_t                 number; /* number in the group */
+    int                      mode;   /* the hint of ARMCIX_Mode_set */
     struct tern_armci_block *next;   /* list of all allocations, the newest first */
 };
 
@@ -54,7 +58,7 @@ struct tern_armci_segment {
 };
 
 /* The memory of a rank: segments in ascending order. Of a near rank, the bounds of the segment that was used last are
- * kept for tern_armci_at_hand. */
+ * kept for tern_armci_at_hand. Threads may store begin, bytes and last at the same time, each as a whole. */
 struct tern_armci_peer {
     uintptr_t                  begin; /* beginning of the segment that was used last, if the rank is near */
     size_t                     bytes; /* size of that segment; 0: there is none, or the rank is far */
@@ -77,9 +81,26 @@ struct tern_armci {
     ARMCI_Group              world, chosen; /* the group of all ranks, and the default group */
     uint64_t                *waited;        /* [size] notifications of each rank that this rank has waited for */
     bool                     whole_nodes;   /* domains are nodes; otherwise each rank is a domain */
+    bool                     threads;       /* several threads may call ARMCI at the same time */
     struct tern_armci_block *heap;          /* the memory of ARMCI_Memget; NULL: there is none */
 };
 extern struct tern_armci tern_armci __attribute__((visibility("hidden")));
+
+/* Protects the handles, the messages of this rank to itself, and the memory of ARMCI_Memget. */
+extern pthread_mutex_t tern_armci_lock __attribute__((visibility("hidden")));
+
+/* Begin and end a use of what tern_armci_lock protects. Nothing happens if one thread at a time calls ARMCI. */
+static inline void tern_armci_enter(void)
+{
+    if (TERN_UNLIKELY(tern_armci.threads))
+        (void)pthread_mutex_lock(&tern_armci_lock);
+}
+
+static inline void tern_armci_leave(void)
+{
+    if (TERN_UNLIKELY(tern_armci.threads))
+        (void)pthread_mutex_unlock(&tern_armci_lock);
+}
 
 /* The location of remote bytes. */
 struct tern_armci_place {
@@ -134,12 +155,14 @@ static inline bool tern_armci_at_hand(int proc, const void *addr, int bytes)
 {
     const struct tern_armci_peer *peer;
     uintptr_t                     offset;
+    size_t                        space;
 
     if ((unsigned)proc >= (unsigned)tern_armci.size)
         return false;
     peer = &tern_armci.peers[proc];
-    offset = (uintptr_t)addr - peer->begin;
-    return offset < peer->bytes && (size_t)bytes - 1 < peer->bytes - offset; /* 0 - 1 is the largest size_t */
+    offset = (uintptr_t)addr - __atomic_load_n(&peer->begin, __ATOMIC_RELAXED);
+    space = __atomic_load_n(&peer->bytes, __ATOMIC_RELAXED);
+    return offset < space && (size_t)bytes - 1 < space - offset; /* 0 - 1 is the largest size_t */
 }
 
 /* Order copies with the stores before and after them, as ARMCI promises for operations to one rank. */
@@ -231,8 +254,9 @@ armci_comm_t tern_armci_comm_none(void);
 void         tern_armci_comm_free(armci_comm_t *comm);
 void         tern_armci_comm_check(const char *call, armci_comm_t comm);
 
-/* mutex.c */
-void tern_armci_drop_mutexes(void);
+/* mutex.c: lock a mutex of a rank. Another thread of this process may hold it or wait for it. */
+tern_status tern_armci_lock_mutex(tern_mutexes *set, int proc, uint64_t mutex);
+void        tern_armci_drop_mutexes(void);
 
 /* malloc.c: create an allocation of a group. If there is not enough memory, the call returns NULL at all ranks. */
 struct tern_armci_block *tern_armci_malloc(const char *call, void **pointers, armci_size_t bytes,

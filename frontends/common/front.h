@@ -48,6 +48,9 @@ void *tern_front_alloc(const char *call, size_t count, size_t size);
  * prints a line that names both. Without MPI, every level is available. */
 bool tern_front_mpi_provide(const char *call, int level);
 
+/* Return whether MPI was initialized with MPI_THREAD_MULTIPLE. False without MPI, and after MPI_Finalize. */
+bool tern_front_mpi_is_multiple(void);
+
 /* The part that concerns MPI. tern_front_mpi_begin runs before tern_init, tern_front_mpi_joined after tern_init,
  * tern_front_mpi_end when the last user has ended, and tern_front_mpi_leave when the process exits. If the front end
  * has initialized MPI, tern_front_mpi_leave finalizes MPI. */

@@ -8,6 +8,11 @@ bool tern_front_mpi_provide(const char *call, int level)
     return true;
 }
 
+bool tern_front_mpi_is_multiple(void)
+{
+    return false;
+}
+
 void tern_front_mpi_begin(const char *call)
 {
     (void)call;

@@ -71,6 +71,15 @@ bool tern_front_mpi_provide(const char *call, int level)
     return false;
 }
 
+bool tern_front_mpi_is_multiple(void)
+{
+    int provided = MPI_THREAD_SINGLE;
+
+    if (!tern_front_mpi_over())
+        MPI_Query_thread(&provided);
+    return provided == MPI_THREAD_MULTIPLE;
+}
+
 void tern_front_mpi_begin(const char *call)
 {
     int initialized, level;

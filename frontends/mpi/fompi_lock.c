@@ -7,8 +7,9 @@
  * no process starves.
  *
  * foMPI_Win_lock_all takes the lock of this process. The other locks are taken by the first access to each process. So
- * that two processes never wait for each other's locks, a process that already holds a lock does not wait for exclusive
- * locks that are not granted yet: it takes its shared lock despite the mark TERN_FOMPI_WRITER.
+ * that two processes never wait for each other's locks, a process that already holds a lock waits only for a moment for
+ * exclusive locks that are not granted yet, and then takes its shared lock despite the mark TERN_FOMPI_WRITER. Without
+ * that moment, a process that takes and releases such a lock in a loop would starve the exclusive lock.
  */
 #include "fompi_state.h"
 
@@ -36,6 +37,22 @@ static tern_status wait_for_writer(struct tern_fompi_win *win, int rank, uint64_
     return status;
 }
 
+/* Let a process that waits for the exclusive lock go first, if it takes the lock within a millisecond. This process is
+ * counted before and after. *word returns the word of the lock. */
+static tern_status give_way(struct tern_fompi_win *win, int rank, uint64_t *word)
+{
+    tern_atomic_args args = TERN_ATOMIC_ARGS(.op = TERN_ATOMIC_GET, .type = TERN_UINT64, .result = word);
+    tern_idle        idle = TERN_IDLE(.nap_us = 50, .deadline = tern_deadline_in(1e-3));
+    tern_status      status = add(win, rank, UINT64_MAX, word); /* subtracts 1 */
+
+    while (status == TERN_OK && (*word & TERN_FOMPI_WRITER) && !(*word & TERN_FOMPI_EXCLUSIVE)) {
+        status = tern_idle_step(win->sync_ctx, &idle);
+        if (status == TERN_OK)
+            status = tern_atomic(win->sync_ctx, NULL, win->control, rank, LOCK_OFFSET, &args);
+    }
+    return status == TERN_OK || status == TERN_ERR_TIMEOUT ? add(win, rank, 1, word) : status;
+}
+
 static tern_status take_shared(struct tern_fompi_win *win, int rank)
 {
     uint64_t    previous;
@@ -43,8 +60,10 @@ static tern_status take_shared(struct tern_fompi_win *win, int rank)
 
     if (status != TERN_OK || !(previous & TERN_FOMPI_WRITER))
         return status;
-    if (win->locks > 0)
-        return wait_for_writer(win, rank, previous);
+    if (win->locks > 0) {
+        status = give_way(win, rank, &previous);
+        return status == TERN_OK ? wait_for_writer(win, rank, previous) : status;
+    }
     status = add(win, rank, UINT64_MAX, &previous); /* subtracts 1 */
     if (status == TERN_OK)
         status = tern_mutex_lock(win->sync_ctx, win->mutexes, rank, TERN_FOMPI_LOCK);

@@ -128,6 +128,18 @@ NOTIFY_EXPORT int MPIX_Probe_notify_f(int source, int tag, MPI_Fint win, int *fl
     return error;
 }
 
+NOTIFY_EXPORT int MPIX_Win_test_notify_f(MPI_Fint win, int tag, int *flag)
+{
+    int error, found = 1;
+
+    if (*flag < 0)
+        error = MPIX_Win_wait_notify(MPI_Win_f2c(win), tag);
+    else
+        error = MPIX_Win_test_notify(MPI_Win_f2c(win), tag, &found);
+    *flag = found && error == MPI_SUCCESS;
+    return error;
+}
+
 NOTIFY_EXPORT int MPIX_Start_f(MPI_Fint *request)
 {
     MPI_Request handle = MPI_Request_f2c(*request);

@@ -47,6 +47,8 @@ struct tern_notify_window {
     void                       *mpi_memory; /* memory of the window of MPI, if that window had to allocate it */
     tern_request               *probe;      /* request for the source and tag of the last probe, or NULL */
     int                         probe_source, probe_tag;
+    tern_request               *waiter; /* request of the last MPIX_Win_wait_notify, or NULL */
+    int                         waiter_tag;
     struct tern_notify_request *requests; /* list of the requests, also of accesses */
     struct tern_notify_window  *next;     /* list of live windows, the oldest one first, of windows that wait to be
                                            * released, or of records for reuse */

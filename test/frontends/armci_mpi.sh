@@ -11,7 +11,7 @@ any=
 level='ARMCI_Init_thread: the level MPI_THREAD_FUNNELED is not available: MPI was initialized with MPI_THREAD_SINGLE; '
 
 for launcher in $LAUNCHERS; do
-    for test in transfer atomic group shapes mixed memget profile; do
+    for test in transfer atomic group shapes mixed memget profile names threads; do
         program=$PROG/armci_$test-$launcher
         [ -x "$program" ] || continue
         any=yes
@@ -30,7 +30,7 @@ for launcher in $LAUNCHERS; do
             runs "MPI beside ARMCI, $links" "$launcher" 3 "$PROG/mpi_armci-$launcher" TERN_LINKS=$links
         done
         on_two_nodes "MPI beside ARMCI" "$launcher" 3 "$PROG/mpi_armci-$launcher"
-        for how in armci messages taken late never serialized funneled; do
+        for how in armci messages taken late never serialized funneled multiple; do
             launch "$launcher" 2 "$PROG/mpi_armci-$launcher" $how
             check "MPI beside ARMCI, $how, $launcher" status_is 0
         done

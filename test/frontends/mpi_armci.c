@@ -116,14 +116,14 @@ static void check_communicators(void)
     free(list);
 }
 
-/* ARMCI starts with the levels of threads that MPI provides, and refuses higher ones. */
+/* ARMCI starts with the levels of threads that MPI provides, and refuses higher ones. There are four levels. */
 static void check_levels(void)
 {
     int provided;
 
     MPI_Query_thread(&provided);
     for (int level = MPI_THREAD_SINGLE; level <= MPI_THREAD_MULTIPLE; level++) {
-        int available = level <= provided && level < MPI_THREAD_MULTIPLE;
+        int available = level <= provided;
 
         MUST(ARMCI_Init_thread(level) == (available ? 0 : FAIL));
         MUST(ARMCI_Init_thread_comm(level, MPI_COMM_WORLD) == (available ? 0 : FAIL));
@@ -132,10 +132,11 @@ static void check_levels(void)
             MUST(ARMCI_Finalize() == 0);
         MUST(!ARMCI_Initialized());
     }
+    MUST(ARMCI_Init_thread(MPI_THREAD_MULTIPLE + 1) == FAIL && ARMCI_Init_thread(-1) == FAIL);
 }
 
 /* Begin: "armci" lets ARMCI_Init initialize MPI, "messages" armci_msg_init, and "serialized" ARMCI_Init_thread;
- * "single" and "funneled" initialize MPI with these levels. */
+ * "single", "funneled" and "multiple" initialize MPI with these levels. */
 static void begin(const char *how)
 {
     int provided = MPI_THREAD_SINGLE;
@@ -148,6 +149,10 @@ static void begin(const char *how)
         MUST(provided >= MPI_THREAD_SERIALIZED);
     } else if (strcmp(how, "funneled") == 0) {
         MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+        check_levels();
+    } else if (strcmp(how, "multiple") == 0) {
+        MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+        MUST(provided == MPI_THREAD_MULTIPLE);
         check_levels();
     } else if (strcmp(how, "single") == 0) {
         MPI_Init(NULL, NULL);

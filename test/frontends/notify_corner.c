@@ -1,7 +1,7 @@
 /* notify_corner.c: unusual but correct uses of notified access: absolute addresses, elements before the displacement,
  * windows without memory at some processes, MPI_PROC_NULL, data that does not fill the side that receives it, requests
- * that are restarted, cancelled and kept, several threads, and a program that ends with requests alive whose windows
- * MPI_Win_free has freed.
+ * that are restarted, cancelled and kept, waits for tags without requests, several threads, and a program that ends
+ * with requests alive whose windows MPI_Win_free has freed.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -188,6 +188,32 @@ static void test_restart(void)
     MPI(MPI_Barrier(MPI_COMM_WORLD));
 }
 
+/* Waits for tags without requests: each takes one notification. */
+static void test_ids(void)
+{
+    int flag = 1;
+
+    notify_case = "waits for tags";
+    MPI(MPIX_Win_test_notify(win, 41, &flag));
+    CHECK(flag == 0);
+    MPI(MPI_Barrier(MPI_COMM_WORLD));
+    notify(right, 41);
+    notify(right, 41);
+    notify(right, 42);
+    notify(right, 0);
+    MPI(MPIX_Win_wait_notify(win, 42));
+    MPI(MPIX_Win_wait_notify(win, 41));
+    while (!flag)
+        MPI(MPIX_Win_test_notify(win, 41, &flag));
+    MPI(MPIX_Win_test_notify(win, 41, &flag));
+    CHECK(flag == 0);
+    MPI(MPIX_Win_wait_notify(win, 0));
+    MPI(MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN));
+    CHECK(MPIX_Win_wait_notify(win, -1) != MPI_SUCCESS && MPIX_Win_test_notify(win, -1, &flag) != MPI_SUCCESS);
+    MPI(MPI_Win_set_errhandler(win, MPI_ERRORS_ARE_FATAL));
+    MPI(MPI_Barrier(MPI_COMM_WORLD));
+}
+
 /* A thread: puts, accumulates, probes and waits, with tags of its own. */
 static void *run(void *arg)
 {
@@ -248,6 +274,7 @@ int main(int argc, char **argv)
     test_empty();
     test_short();
     test_restart();
+    test_ids();
     test_threads();
     notify_case = "end";
     MPI(MPIX_Win_create_notify(bytes, sizeof bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &created));

@@ -118,6 +118,17 @@ program notify_fortran
     call MPIX_Wait(request, MPI_STATUS_IGNORE)
     call MPIX_Request_free(request)
     call MPI_Barrier(MPI_COMM_WORLD)
+    do i = 1, 2
+        call MPIX_Put_notify(one, 0, MPI_INTEGER8, right, 0_MPI_ADDRESS_KIND, 0, MPI_INTEGER8, win, 12)
+    end do
+    call MPIX_Win_wait_notify(win, 12)
+    flag = .false.
+    do while (.not. flag)
+        call MPIX_Win_test_notify(win, flag, 12)
+    end do
+    call MPIX_Win_test_notify(win, flag, 12)
+    call check(.not. flag, 31)
+    call MPI_Barrier(MPI_COMM_WORLD)
 
     ! Accumulates of single elements, and a put with a request.
     memory = 10

@@ -210,6 +210,7 @@ static void test_pointers(void)
 
     MPI(MPIX_Notify_init(win, MPI_ANY_SOURCE, 1, 1, &request));
     EXPECT(MPIX_Iprobe_notify(0, 1, win, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Iprobe_notify");
+    EXPECT(MPIX_Win_test_notify(win, 1, NULL), MPI_ERR_ARG, "MPIX_Win_test_notify");
     EXPECT(MPIX_Test(&request, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Test");
     EXPECT(MPIX_Request_get_status(request, NULL, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Request_get_status");
     EXPECT(MPIX_Testany(1, &request, NULL, &flag, MPI_STATUS_IGNORE), MPI_ERR_ARG, "MPIX_Testany");

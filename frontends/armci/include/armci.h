@@ -14,6 +14,7 @@
 
 #include <armci_comm.h>
 #include <stddef.h>
+#include <stdlib.h> /* programs rely on the original header to include it */
 
 #ifdef __cplusplus
 extern "C" {
@@ -73,7 +74,9 @@ typedef struct {
 } ARMCI_Group;
 
 /* Start and end. A program may call ARMCI_Init repeatedly; the ARMCI_Finalize that matches the first ARMCI_Init ends
- * ARMCI. */
+ * ARMCI. Several threads may call ARMCI at the same time if MPI was initialized with MPI_THREAD_MULTIPLE, or if the
+ * first start is ARMCI_Init_thread with this level (3 in programs without MPI). ARMCI_Error and armci_die end the
+ * job. */
 int  ARMCI_Init(void);
 int  ARMCI_Init_args(int *argc, char ***argv);
 int  ARMCI_Init_thread(int armci_requested);
@@ -83,6 +86,8 @@ int  ARMCI_Initialized(void);
 int  ARMCI_Finalize(void);
 void ARMCI_Cleanup(void);
 void ARMCI_Error(const char *msg, int code);
+void armci_die(const char *msg, int code);
+void armci_die2(const char *msg, int code1, int code2);
 
 /* Memory. ARMCI_Malloc is collective; sizes may differ, and the pointer of a part of size 0 is NULL. Pointers to parts
  * of ranks on this node can be dereferenced. If there is not enough memory, the call returns FAIL at all ranks, and all

@@ -18,7 +18,7 @@ module mpi_notify
     public :: MPIX_Notify_init, MPIX_Iprobe_notify, MPIX_Probe_notify
     public :: MPIX_Start, MPIX_Startall, MPIX_Wait, MPIX_Test, MPIX_Waitany, MPIX_Testany, MPIX_Waitall, MPIX_Testall
     public :: MPIX_Waitsome, MPIX_Testsome, MPIX_Request_get_status, MPIX_Cancel, MPIX_Request_free
-    public :: MPIX_Win_is_notify
+    public :: MPIX_Win_is_notify, MPIX_Win_wait_notify, MPIX_Win_test_notify
 
     ! The functions behind the procedures take the handles of Fortran, which are integers.
     interface
@@ -130,6 +130,13 @@ module mpi_notify
             integer, value :: win
             integer(c_int) :: flag
             type(MPI_Status) :: status
+        end function
+        ! flag: -1 asks to wait.
+        integer(c_int) function c_win_test(win, tag, flag) bind(c, name="MPIX_Win_test_notify_f")
+            import :: c_int
+            integer, value :: win
+            integer(c_int), value :: tag
+            integer(c_int) :: flag
         end function
         integer(c_int) function c_start_request(request) bind(c, name="MPIX_Start_f")
             import :: c_int
@@ -409,6 +416,26 @@ contains
         integer(c_int) :: found
         found = 0
         call give(c_probe(int(source, c_int), int(tag, c_int), win%MPI_VAL, found, status), ierror)
+        flag = found /= 0
+    end subroutine
+
+    subroutine MPIX_Win_wait_notify(win, tag, ierror)
+        type(MPI_Win), intent(in) :: win
+        integer, intent(in) :: tag
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: found
+        found = -1
+        call give(c_win_test(win%MPI_VAL, int(tag, c_int), found), ierror)
+    end subroutine
+
+    subroutine MPIX_Win_test_notify(win, flag, tag, ierror)
+        type(MPI_Win), intent(in) :: win
+        logical, intent(out) :: flag
+        integer, intent(in) :: tag
+        integer, optional, intent(out) :: ierror
+        integer(c_int) :: found
+        found = 0
+        call give(c_win_test(win%MPI_VAL, int(tag, c_int), found), ierror)
         flag = found /= 0
     end subroutine
 

@@ -120,6 +120,13 @@ int MPIX_Notify_init(MPI_Win win, int source, int tag, int expected_count, MPI_R
 int MPIX_Iprobe_notify(int source, int tag, MPI_Win win, int *flag, MPI_Status *status);
 int MPIX_Probe_notify(int source, int tag, MPI_Win win, MPI_Status *status);
 
+/* Wait for one notification with a tag, from any process, and take it; or test for it, and set *flag to 1 if there was
+ * one. These are the waits of Open MPI's extension "notified_rma", whose notification_id is the tag here. Each wait
+ * takes one notification, so that several notifications with the same tag are not lost. A request that was started
+ * earlier and accepts the notification takes it first. */
+int MPIX_Win_wait_notify(MPI_Win win, int tag);
+int MPIX_Win_test_notify(MPI_Win win, int tag, int *flag);
+
 /* Start requests, and wait for them. These are the calls of MPI without the X, which accept notification requests,
  * requests of accesses and all requests of MPI, also mixed. A program that is linked with the library tern-notify-pmpi
  * calls them by their names in MPI. Without this library, the calls of MPI do not know notification requests: MPI_Start

@@ -31,6 +31,7 @@ int MPIX_Notify_init_f(MPI_Fint win, int source, int tag, int count, MPI_Fint *r
 
 /* *flag is -1 on entry to wait, and otherwise tells on return whether there is something. */
 int MPIX_Probe_notify_f(int source, int tag, MPI_Fint win, int *flag, MPI_Status *status);
+int MPIX_Win_test_notify_f(MPI_Fint win, int tag, int *flag);
 int MPIX_Test_f(MPI_Fint *request, int *flag, MPI_Status *status);
 
 /* *index counts from 0. *flag is -1 on entry to wait, and otherwise tells on return whether the call is over. */

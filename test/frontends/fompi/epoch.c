@@ -243,6 +243,48 @@ static void check_crossed(struct window *w, MPI_Comm comm)
     MPI_Barrier(comm);
 }
 
+/* Process 0, which holds its own lock, takes and releases the lock of process 1 until that has had it exclusively.
+ * Process 1 writes 1 before it asks for the lock, and 2 when it has it. Returns at process 0 how often it took the lock
+ * although process 1 wanted it. */
+static int take_turns(struct window *w)
+{
+    volatile int *turn = (int *)w->base + 6;
+    int           got = 0, rounds = 0;
+
+    if (w->me == 1) {
+        usleep(1000); /* the loop runs */
+        *turn = 1;
+        OK(foMPI_Win_lock(foMPI_LOCK_EXCLUSIVE, 1, 0, w->win));
+        *turn = 2;
+        OK(foMPI_Win_unlock(1, w->win));
+    } else if (w->me == 0) {
+        OK(foMPI_Win_lock(foMPI_LOCK_EXCLUSIVE, 0, 0, w->win));
+        while (got != 2) {
+            OK(foMPI_Win_lock(foMPI_LOCK_SHARED, 1, 0, w->win));
+            OK(foMPI_Get(&got, 1, MPI_INT, 1, w->at[1] + 24, 1, MPI_INT, w->win));
+            OK(foMPI_Win_unlock(1, w->win));
+            rounds += got == 1;
+        }
+        OK(foMPI_Win_unlock(0, w->win));
+    }
+    return rounds;
+}
+
+/* Promise: a process that holds a lock, and takes and releases another one in a loop, does not starve a process that
+ * waits for that one exclusively. Process 1 may be interrupted before it asks for the lock, but not often. */
+static void check_turns(struct window *w, MPI_Comm comm)
+{
+    int many = 0;
+
+    for (int round = 0; round < ROUNDS && w->n > 1; round++) {
+        ((int *)w->base)[6] = 0;
+        MPI_Barrier(comm);
+        many += take_turns(w) > 100;
+        MPI_Barrier(comm);
+    }
+    MUST(many <= ROUNDS / 2);
+}
+
 void test_locks(MPI_Comm comm)
 {
     for (int kind = 0; kind < KINDS; kind++) {
@@ -256,6 +298,7 @@ void test_locks(MPI_Comm comm)
         MPI_Barrier(comm);
         check_lock_all(&w, comm);
         check_crossed(&w, comm);
+        check_turns(&w, comm);
         if (w.me == 0) /* foMPI_Win_free releases locks */
             OK(foMPI_Win_lock(foMPI_LOCK_EXCLUSIVE, w.n - 1, 0, w.win));
         close_window(&w);

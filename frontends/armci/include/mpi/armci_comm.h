@@ -10,4 +10,7 @@ typedef MPI_Comm armci_comm_t;
 /* The communicator of all ranks. */
 #define ARMCI_COMM_WORLD MPI_COMM_WORLD
 
+/* The datatype of an armci_size_t. */
+#define ARMCII_MPI_SIZE_T MPI_LONG
+
 #endif
