@@ -19,7 +19,7 @@ reference() {
     local left
     for left in 7 6 5 4 3 2 1 0; do
         launch openmpi "$2" "$PROG/$1-debian-openmpi"
-        ! status_is 0 && err_has 'exiting improperly|osc_rdma|ORTE_ERROR_LOG' || break
+        ! status_is 0 && err_has 'exiting improperly|osc_rdma|ORTE_ERROR_LOG|error occurred in MPI_Win_' || break
         note "Open MPI has failed; attempts left: $left"
     done
     check "$1 with Debian's ARMCI, $2 ranks" status_is 0
