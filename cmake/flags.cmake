@@ -3,6 +3,8 @@
 # The target tern_flags carries what every target of the project needs: the language standard, the warnings and the
 # include paths. Sanitizers and coverage must apply to every object of a program, so they are set for the whole tree.
 
+include(CheckCCompilerFlag)
+
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS ON)
@@ -26,6 +28,19 @@ target_compile_options(tern_flags INTERFACE
 target_link_libraries(tern_flags INTERFACE Threads::Threads)
 if(TERN_WERROR)
     target_compile_options(tern_flags INTERFACE -Werror)
+endif()
+
+# By default, gcc zeroes and copies structs of 100 to 200 bytes, such as operations and the arguments of collective calls,
+# with "rep stos" and "rep movs", which are slow for so few bytes: with vectors, a broadcast of 8 bytes takes 23 instead
+# of 31 ns on an AMD EPYC (Zen 5).
+if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT TERN_SANITIZE)
+    foreach(function memset memcpy)
+        set(strategy "-m${function}-strategy=vector_loop:256:noalign,libcall:-1:noalign")
+        check_c_compiler_flag("${strategy}" TERN_HAS_${function}_STRATEGY) # only for x86
+        if(TERN_HAS_${function}_STRATEGY)
+            target_compile_options(tern_flags INTERFACE "${strategy}")
+        endif()
+    endforeach()
 endif()
 
 if(TERN_SANITIZE)
