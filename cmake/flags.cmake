@@ -30,9 +30,9 @@ if(TERN_WERROR)
     target_compile_options(tern_flags INTERFACE -Werror)
 endif()
 
-# By default, gcc zeroes and copies structs of 100 to 200 bytes, such as operations and the arguments of collective calls,
-# with "rep stos" and "rep movs", which are slow for so few bytes: with vectors, a broadcast of 8 bytes takes 23 instead
-# of 31 ns on an AMD EPYC (Zen 5).
+# By default, gcc zeroes and copies structs of 100 to 200 bytes, such as operations and the arguments of collective
+# calls, with "rep stos" and "rep movs", which are slow for so few bytes: with vectors, a broadcast of 8 bytes takes 23
+# instead of 31 ns on an AMD EPYC (Zen 5).
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND NOT TERN_SANITIZE)
     foreach(function memset memcpy)
         set(strategy "-m${function}-strategy=vector_loop:256:noalign,libcall:-1:noalign")
