@@ -70,8 +70,8 @@ launcher_crashed() {
         { [ "$STATUS" != 0 ] && err_has 'Unable to start a daemon on the local node'; }
 }
 
-# launcher_wait: like job_wait, but also end a launcher that hangs. A launcher hangs if all of its child processes have
-# ended and the launcher still runs after PATIENCE more seconds. Sets LAUNCHER_HUNG.
+# launcher_wait: like job_wait, but also end a launcher that hangs. A launcher hangs if it has no living child processes
+# for PATIENCE seconds. Sets LAUNCHER_HUNG.
 PATIENCE=10
 launcher_wait() {
     local pid ended=0
@@ -94,12 +94,8 @@ children_of() {
         awk -v parent="$1" '{ pid = $1; sub(/^.*\) /, ""); if ($2 == parent) print pid, $1 }'
 }
 
-# children_ended PID: the process has had children, which all have ended and are zombies.
-children_ended() {
-    local states
-    states=$(children_of "$1" | cut -d' ' -f2)
-    [ -n "$states" ] && ! grep -qv Z <<< "$states"
-}
+# children_ended PID: the process has no children but zombies.
+children_ended() { ! children_of "$1" | grep -qv ' Z$'; }
 
 # launcher_pid: print the process of the launcher that job_start started, which is the only child of timeout.
 launcher_pid() { children_of "$JOB" | cut -d' ' -f1; }
@@ -115,6 +111,7 @@ echo call >> "$FAULT_DIR/calls"
 [ "$(wc -l < "$FAULT_DIR/calls")" -gt "$1" ] && exit 7
 case $2 in
 hang) sleep 0 & exec sleep 100 ;;
+childless) exec sleep 100 ;;
 crash) echo 'libopen-rte.so(pmix_server_finalize+0xa0)' >&2; kill -SEGV $$ ;;
 daemon) echo '--> Returned "Unable to start a daemon on the local node" (-127)' >&2; exit 9 ;;
 stuck) sleep 100 & exec sleep 100 ;;
@@ -125,6 +122,9 @@ END
     PATIENCE=1
     launched "$WORK/launcher" 1 hang
     check "a launcher that hangs after its ranks is called again" all_of 'status_is 7' '[ $(wc -l < $WORK/calls) = 2 ]'
+    : > "$WORK/calls"
+    launched "$WORK/launcher" 1 childless
+    check "a launcher that hangs without children is called again" all_of 'status_is 7' '[ $(wc -l < $WORK/calls) = 2 ]'
     : > "$WORK/calls"
     launched "$WORK/launcher" 2 crash
     check "a launcher that crashes is called again" all_of 'status_is 7' '[ $(wc -l < $WORK/calls) = 3 ]'
