@@ -57,6 +57,7 @@ program fompi_fortran
     call locks()
     call operations()
     call accumulates()
+    call types_of_accumulates()
     call requests_of_accesses()
     call requests_of_accumulates()
     call notifications()
@@ -385,6 +386,44 @@ contains
         call complete()
         call check(all(previous(1:7) == 10), "the previous values of accumulates")
         call check(all(memory(1:8) == [11, 12, 13, 14, 50, 6, 10, 10]), "the results of accumulates")
+        call foMPI_Win_unlock_all(win, ierror)
+    end subroutine
+
+    ! Accumulates of types that only Fortran has, in a window that each type reads in its way.
+    subroutine types_of_accumulates()
+        real, pointer :: pair(:)
+        double precision, pointer :: number
+        complex, pointer :: value
+        integer(c_int64_t), pointer :: word
+        integer(c_int64_t) :: previous
+        real :: previous_pair(2)
+
+        call c_f_pointer(c_loc(memory(1)), pair, [2])
+        call c_f_pointer(c_loc(memory(3)), number)
+        call c_f_pointer(c_loc(memory(5)), value)
+        call c_f_pointer(c_loc(memory(7)), word)
+        call fill(0)
+        pair = [1.5, 7.0]
+        number = 0.5d0
+        value = (1.0, 2.0)
+        word = 2_c_int64_t ** 33
+        call MPI_Barrier(MPI_COMM_WORLD, ierror)
+        call foMPI_Win_lock_all(0, win, ierror)
+        call foMPI_Get_accumulate([2.5, 3.0], 1, MPI_2REAL, previous_pair, 1, MPI_2REAL, right, 0_kind_a, 1, &
+            MPI_2REAL, foMPI_MAXLOC, win, ierror)
+        call check(ierror == MPI_SUCCESS, "foMPI_MAXLOC of MPI_2REAL")
+        call foMPI_Accumulate(1.0d0, 1, MPI_DOUBLE_PRECISION, right, 2_kind_a, 1, MPI_DOUBLE_PRECISION, foMPI_SUM, &
+            win, ierror)
+        call check(ierror == MPI_SUCCESS, "foMPI_SUM of MPI_DOUBLE_PRECISION")
+        call foMPI_Accumulate((0.0, 1.0), 1, MPI_COMPLEX, right, 4_kind_a, 1, MPI_COMPLEX, foMPI_PROD, win, ierror)
+        call check(ierror == MPI_SUCCESS, "foMPI_PROD of MPI_COMPLEX")
+        call foMPI_Compare_and_swap(5_c_int64_t, 2_c_int64_t ** 33, previous, MPI_INTEGER8, right, 6_kind_a, win, &
+            ierror)
+        call check(ierror == MPI_SUCCESS, "foMPI_Compare_and_swap of MPI_INTEGER8")
+        call complete()
+        call check(all(previous_pair == [1.5, 7.0]) .and. previous == 2_c_int64_t ** 33, "the previous values of types")
+        call check(all(pair == [2.5, 3.0]) .and. number == 1.5d0, "MPI_2REAL, MPI_DOUBLE_PRECISION")
+        call check(value == (-2.0, 1.0) .and. word == 5, "MPI_COMPLEX, MPI_INTEGER8")
         call foMPI_Win_unlock_all(win, ierror)
     end subroutine
 
