@@ -109,7 +109,7 @@ foreach(mpi ${notify_mpis})
 endforeach()
 if(notify_mpis)
     install(DIRECTORY ${PROJECT_SOURCE_DIR}/frontends/mpi/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tern-mpi
-        FILES_MATCHING PATTERN "*.h" PATTERN "*.f90")
+        FILES_MATCHING PATTERN "*.h" PATTERN "*.f90" PATTERN "*.inc")
 endif()
 
 # Pages of programs are in man/; those of functions and concepts are generated.

@@ -1,11 +1,12 @@
 /* fompi_attribute.c: groups, names and attributes of windows. */
-#include "fompi_state.h"
+#include "fompi_fortran.h"
 
 #define FIRST_KEYVAL 16 /* the numbers below are those of predefined attributes */
 
 /* A keyval. Freed keyvals stay in the table until no window uses them. */
 struct keyval {
     MPI_Win_delete_attr_function *delete_function;
+    tern_fompi_delete_f          *delete_in_fortran; /* instead of delete_function; NULL: the keyval was created in C */
     void                         *extra;
     int                           users; /* windows with this attribute, and the program */
     bool                          freed;
@@ -36,28 +37,34 @@ static int bad_keyval(const char *call, int number)
         number >= 0 && number <= foMPI_WIN_MODEL ? "the attribute %d is predefined" : "there is no keyval %d", number);
 }
 
-FOMPI_EXPORT int foMPI_Win_create_keyval(MPI_Win_copy_attr_function   *win_copy_attr_fn,
-                                         MPI_Win_delete_attr_function *win_delete_attr_fn, int *win_keyval,
-                                         void *extra_state)
+int tern_fompi_create_keyval(MPI_Win_delete_attr_function *c, tern_fompi_delete_f *fortran, void *extra,
+                             int *win_keyval, const char *call)
 {
     struct keyval *more;
     int            i = 0;
 
-    (void)win_copy_attr_fn; /* windows are never copied */
     if (win_keyval == NULL)
-        return tern_fompi_error(MPI_ERR_ARG, __func__, "the pointer to the keyval is NULL");
+        return tern_fompi_error(MPI_ERR_ARG, call, "the pointer to the keyval is NULL");
     while (i < keyval_count && keyvals[i].users > 0)
         i++;
     if (i == keyval_count) {
         more = realloc(keyvals, ((size_t)keyval_count + 1) * sizeof *more);
         if (more == NULL)
-            return tern_fompi_error(MPI_ERR_NO_MEM, __func__, "there is no memory for a keyval");
+            return tern_fompi_error(MPI_ERR_NO_MEM, call, "there is no memory for a keyval");
         keyvals = more;
         keyval_count++;
     }
-    keyvals[i] = (struct keyval){ .delete_function = win_delete_attr_fn, .extra = extra_state, .users = 1 };
+    keyvals[i] = (struct keyval){ .delete_function = c, .delete_in_fortran = fortran, .extra = extra, .users = 1 };
     *win_keyval = FIRST_KEYVAL + i;
     return MPI_SUCCESS;
+}
+
+FOMPI_EXPORT int foMPI_Win_create_keyval(MPI_Win_copy_attr_function   *win_copy_attr_fn,
+                                         MPI_Win_delete_attr_function *win_delete_attr_fn, int *win_keyval,
+                                         void *extra_state)
+{
+    (void)win_copy_attr_fn; /* windows are never copied */
+    return tern_fompi_create_keyval(win_delete_attr_fn, NULL, extra_state, win_keyval, __func__);
 }
 
 FOMPI_EXPORT int foMPI_Win_free_keyval(int *win_keyval)
@@ -82,11 +89,23 @@ static struct tern_fompi_attribute **find(struct tern_fompi_win *win, int keyval
     return at;
 }
 
+/* Call a delete function of Fortran, whose arguments are copies. */
+static int call_delete_in_fortran(const struct tern_fompi_attribute *attribute, const struct keyval *keyval)
+{
+    MPI_Fint win = MPI_Win_c2f(MPI_WIN_NULL), number = attribute->keyval, error = MPI_SUCCESS;
+    MPI_Aint value = (MPI_Aint)attribute->value, extra = (MPI_Aint)keyval->extra;
+
+    keyval->delete_in_fortran(&win, &number, &value, &extra, &error);
+    return error;
+}
+
 /* Call the delete function of an attribute. */
 static int call_delete(const struct tern_fompi_attribute *attribute)
 {
     const struct keyval *keyval = &keyvals[attribute->keyval - FIRST_KEYVAL];
 
+    if (keyval->delete_in_fortran != NULL)
+        return call_delete_in_fortran(attribute, keyval);
     if (keyval->delete_function == NULL || keyval->delete_function == MPI_WIN_NULL_DELETE_FN)
         return MPI_SUCCESS;
     return keyval->delete_function(MPI_WIN_NULL, attribute->keyval, attribute->value, keyval->extra);

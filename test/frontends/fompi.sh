@@ -9,7 +9,7 @@
 # long: FOMPI_ALL=1
 . "$(dirname "$0")/lib_mpi.sh"
 LIMIT=200
-HEADER=$(dirname "$0")/../../frontends/mpi/include/fompi.h
+INCLUDE=$(dirname "$0")/../../frontends/mpi/include
 
 # passes NAME LAUNCHER RANKS [VARIABLE=VALUE...]: all tests pass with this number of ranks.
 passes() {
@@ -98,10 +98,23 @@ many() {
     done
 }
 
-# exports LAUNCHER: the library exports what fompi.h declares, and nothing else.
+# fortran LAUNCHER RANKS: the Fortran programs pass on one node and on two nodes, and errors name the call.
+fortran() {
+    local launcher=$1 ranks=$2 name
+    for name in fompi_fortran fompi_include; do
+        launch "$launcher" "$ranks" "$PROG/$name-$launcher"
+        check "$name, $launcher, $ranks ranks" all_of 'status_is 0' 'out_has "^all tests passed$"' \
+            'err_has "^rank [0-3]: foMPI_Win_fence: the (handle is no window|window is foMPI_WIN_NULL)"'
+        launch_on_two_nodes "$launcher" "$ranks" "$PROG/$name-$launcher"
+        check "$name, two nodes, $launcher, $ranks ranks" all_of 'status_is 0' 'out_has "^all tests passed$"'
+    done
+}
+
+# exports LAUNCHER: the library exports what fompi.h and fompi_f.h declare, and nothing else.
 exports() {
     nm -D --defined-only "$BIN/../lib/libtern-fompi-$1.so" | awk '{ print $3 }' | sort > "$WORK/exported"
-    sed -n 's/^\(int\|extern foMPI_global_t\) \(foMPI_[A-Za-z_]*\)[(;].*/\2/p' "$HEADER" | sort > "$WORK/declared"
+    sed -n 's/^\(int\|void\|extern foMPI_global_t\) \(fo[Mm][Pp][Ii]_[A-Za-z_]*\)[(;].*/\2/p' "$INCLUDE/fompi.h" \
+        "$INCLUDE/fompi_f.h" | sort > "$WORK/declared"
     [ -s "$WORK/declared" ] && diff "$WORK/declared" "$WORK/exported" > "$WORK/err"
 }
 
@@ -120,6 +133,9 @@ for launcher in $LAUNCHERS; do
         many "$launcher"
         killed "$launcher" wait any test fence lock start post free
     fi
+    for ranks in 2 4; do
+        [ ! -x "$PROG/fompi_fortran-$launcher" ] || fortran "$launcher" "$ranks"
+    done
     check_clean "$launcher"
 done
 [ -n "$any" ] || skip "no MPI is installed"
