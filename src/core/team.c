@@ -497,12 +497,12 @@ static tern_status gather_fragment(struct tern_team *team, struct gathering *g, 
     return st;
 }
 
-/* Check that the team can gather. */
+/* Check that this rank can contribute to an all-gather of the team. */
 static tern_status may_gather(const struct tern_team *team, const char *what)
 {
-    if (team->gone)
-        return member_gone(team, what);
-    if (team->entered && !team->broken) /* if the team is broken, gather_fragment reports that */
+    if (TERN_UNLIKELY(team->given_up)) /* slower members may still read this rank's last contribution */
+        return refuse(team, what);
+    if (team->entered)
         return tern_base_fail(TERN_ERR_STATE,
                               "%s: a tern_barrier on the team timed out and is not over; call it again "
                               "first",

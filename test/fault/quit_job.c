@@ -12,6 +12,7 @@
  *   overlap   VICTIM is not a member of the team, dies, and QUITTER frees the team
  *   limit     nobody dies. The tern_allgather of QUITTER times out, because VICTIM is late
  *   limits    the same, and VICTIM is the only rank whose call has no limit
+ *   again     nobody dies. VICTIM is stopped in tern_allgather. Two later calls of QUITTER, with other data, fail
  */
 #include <sys/time.h>
 
@@ -157,6 +158,54 @@ static void with_limit(void)
     EXPECT(TERN_OK, tern_ctx_free(ctx));
 }
 
+/* Stop the victim, which is waiting in a collective call by then, and give this rank's calls a limit. */
+static int stop_victim(tern_ctx *ctx)
+{
+    uint64_t pid = 0;
+
+    EXPECT(TERN_OK, tern_get_u64(TERN_WORLD, region, victim, 0, &pid));
+    EXPECT(TERN_OK, tern_ctx_set_timeout(ctx, 0.3));
+    usleep(300000);
+    fault_stop((int)pid);
+    return (int)pid;
+}
+
+static tern_ctx *begin_stop(void)
+{
+    tern_ctx *ctx;
+
+    EXPECT(TERN_OK, tern_ctx_create(tern_team_world(), TERN_RELAXED, &ctx));
+    if (tern_rank() == victim)
+        EXPECT(TERN_OK, tern_put_u64(TERN_WORLD, region, victim, 0, (uint64_t)getpid()));
+    EXPECT(TERN_OK, tern_barrier(ctx));
+    return ctx;
+}
+
+/* The data of calls that fail do not replace those that the victim has not read. */
+static void with_retries(void)
+{
+    tern_ctx   *ctx = begin_stop();
+    int         pid = 0, mine = tern_rank(), all[RANKS];
+    tern_status st;
+
+    if (tern_rank() == quitter)
+        pid = stop_victim(ctx);
+    EXPECT(TERN_OK, tern_allgather(ctx, &mine, sizeof(mine), all));
+    for (int rank = 0; rank < tern_size(); rank++)
+        REQUIRE(all[rank] == rank);
+    mine = -1;
+    st = tern_allgather(ctx, &mine, sizeof(mine), all);
+    REQUIRE(st == TERN_OK || st == (pid ? TERN_ERR_TIMEOUT : TERN_ERR_PEER));
+    if (pid) {
+        mine = -2;
+        EXPECT(TERN_ERR_STATE, tern_allgather(ctx, &mine, sizeof(mine), all));
+        kill(pid, SIGCONT);
+    } else {
+        EXPECT(TERN_ERR_PEER, tern_barrier(ctx));
+    }
+    EXPECT(TERN_OK, tern_ctx_free(ctx));
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4)
@@ -166,7 +215,14 @@ int main(int argc, char **argv)
     quitter = atoi(argv[3]);
     EXPECT(TERN_OK, tern_init());
     EXPECT(TERN_OK, tern_region_create(TERN_WORLD, 8 * RANKS, NULL, &region));
-    is("limit") || is("limits") ? with_limit() : with_death();
+    fault_run(
+        (const struct fault_way[]){
+            { "limit", with_limit },
+            { "limits", with_limit },
+            { "again", with_retries },
+            { NULL, with_death },
+        },
+        how);
     EXPECT(TERN_OK, tern_region_free(region));
     EXPECT(TERN_OK, tern_finalize());
     if (job_broken == 0)
