@@ -13,6 +13,7 @@
  *   limit     nobody dies. The tern_allgather of QUITTER times out, because VICTIM is late
  *   limits    the same, and VICTIM is the only rank whose call has no limit
  *   again     nobody dies. VICTIM is stopped in tern_allgather. Two later calls of QUITTER, with other data, fail
+ *   long      the same, with a long tern_allgather: the call of QUITTER fails after the ranks have agreed on it
  */
 #include <sys/time.h>
 
@@ -206,6 +207,29 @@ static void with_retries(void)
     EXPECT(TERN_OK, tern_ctx_free(ctx));
 }
 
+#define LONG_BYTES 100000
+
+static void with_long_data(void)
+{
+    unsigned char *mine = calloc(1, LONG_BYTES), *all = calloc((size_t)tern_size(), LONG_BYTES);
+    tern_ctx      *ctx = begin_stop();
+    int            pid = 0;
+    tern_status    st;
+
+    REQUIRE(mine && all);
+    if (tern_rank() == quitter)
+        pid = stop_victim(ctx);
+    st = tern_allgather(ctx, mine, LONG_BYTES, all);
+    REQUIRE(st == (pid ? TERN_ERR_TIMEOUT : TERN_ERR_PEER) || (!pid && st == TERN_OK)); /* the data may be there */
+    EXPECT(pid ? TERN_ERR_STATE : TERN_ERR_PEER, tern_allgather(ctx, mine, LONG_BYTES, all));
+    if (pid)
+        kill(pid, SIGCONT);
+    EXPECT(pid ? TERN_ERR_STATE : TERN_ERR_PEER, tern_barrier(ctx));
+    EXPECT(TERN_OK, tern_ctx_free(ctx));
+    free(mine);
+    free(all);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4)
@@ -220,6 +244,7 @@ int main(int argc, char **argv)
             { "limit", with_limit },
             { "limits", with_limit },
             { "again", with_retries },
+            { "long", with_long_data },
             { NULL, with_death },
         },
         how);
