@@ -32,6 +32,7 @@ run() {
         all_of not_hung "so_many_survive $left" 'err_lacks quit_job.c:'
     check_clean "$way, $policy: $how, rank $victim of $ranks, rank $quitter" quiet
 }
+so_many_print() { [ "$(grep -c '^survived$' "$WORK/out")" = "$1" ]; }
 so_many_survive() { [ "$(grep -c '^survived ' "$WORK/out")" = "$1" ]; }
 
 ways="node apart"
@@ -55,6 +56,12 @@ for way in $ways; do
         run $way 2 abort $how 1 0
         run $way 3 return $how 0 1
     done
+done
+for quitter in 0 1; do
+    job "$RUN" -n 3 "$PROG/quit_open_job" 2 $quitter
+    check "rank $quitter gives up the creation of a team that rank 2 opens slowly: nobody waits for it" \
+        all_of not_hung "so_many_print 3" 'err_lacks quit_open_job.c:'
+    check_clean "rank $quitter, slow rank 2" quiet
 done
 check_memory_returned "at the end"
 finish
