@@ -26,7 +26,7 @@ run() {
     hosts) CMD=("$RUN" --hosts "a:$(((ranks + 1) / 2)),b:$((ranks / 2))" --agent "$AGENT"
         -x TERN_LINKS="shm,${FAULT_HOSTS:-tcp}") ;;
     esac
-    case $how in limit* | again | long) ;; *) left=$((ranks - 1)) ;; esac
+    case $how in limit* | again | long | reuse) ;; *) left=$((ranks - 1)) ;; esac
     job "${CMD[@]}" --on-failure "$policy" "$PROG/quit_job" "$how" "$victim" "$quitter"
     check "$way, $policy: $how, rank $victim of $ranks is missing, and rank $quitter gives up: nobody waits for it" \
         all_of not_hung "so_many_survive $left" 'err_lacks quit_job.c:'
@@ -57,6 +57,7 @@ for way in $ways; do
         run $way 3 return $how 0 1
     done
 done
+case $ways in *hosts*) run hosts 2 return reuse 0 1 ;; esac
 for quitter in 0 1; do
     job "$RUN" -n 3 "$PROG/quit_open_job" 2 $quitter
     check "rank $quitter gives up the creation of a team that rank 2 opens slowly: nobody waits for it" \

@@ -14,6 +14,7 @@
  *   limits    the same, and VICTIM is the only rank whose call has no limit
  *   again     nobody dies. VICTIM is stopped in tern_allgather. Two later calls of QUITTER, with other data, fail
  *   long      the same, with a long tern_allgather: the call of QUITTER fails after the ranks have agreed on it
+ *   reuse     nobody dies. QUITTER gives up a team, and the ranks make teams until an id is used again
  */
 #include <sys/time.h>
 
@@ -230,6 +231,33 @@ static void with_long_data(void)
     free(all);
 }
 
+#define IDS 32700 /* that a rank proposes before it begins again */
+
+static void with_old_id(void)
+{
+    tern_team *team;
+    tern_ctx  *ctx;
+
+    for (int i = 0; i < IDS + 1; i++) {
+        EXPECT(TERN_OK, tern_team_dup(TERN_WORLD, &team));
+        if (i == 0 || i >= IDS - 1) {
+            EXPECT(TERN_OK, tern_ctx_create(team, TERN_RELAXED, &ctx));
+            if (i == 0 && tern_rank() == quitter) {
+                time_out(ctx);
+            } else if (i == 0) {
+                if (tern_rank() == victim)
+                    be_late();
+                gather(ctx);
+            } else {
+                EXPECT(TERN_OK, tern_barrier(ctx));
+                EXPECT(TERN_OK, gather(ctx));
+            }
+            EXPECT(TERN_OK, tern_ctx_free(ctx));
+        }
+        EXPECT(TERN_OK, tern_team_free(team));
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4)
@@ -245,6 +273,7 @@ int main(int argc, char **argv)
             { "limits", with_limit },
             { "again", with_retries },
             { "long", with_long_data },
+            { "reuse", with_old_id },
             { NULL, with_death },
         },
         how);
