@@ -198,6 +198,7 @@ tern_status tern_core_team_greet(struct tern_team *team, tern_deadline deadline,
 void tern_core_team_abandon(struct tern_team *team)
 {
     tern_core_team_give_up(team);
+    team->group->abandons = true;
     tern_core_team_leave(team, TERN_TEAM_OBJECT_SELF | team->id);
     tern_core_team_drop(team);
 }
