@@ -414,8 +414,12 @@ static enum tern_member_doing segment_doing(const struct tern_link_group *base, 
 
     if (!group->seat)
         return tern_core_segment_doing(base, member, group->barrier, what);
-    if (!(slot = entry(group, member)) || !belongs(group, slot))
+    if (!(slot = entry(group, member)))
         return TERN_MEMBER_ELSEWHERE;
+    if (!belongs(group, slot)) {
+        *what = TERN_TEAM_OBJECT_SELF; /* it has left the team */
+        return TERN_MEMBER_IN_DEPARTURE;
+    }
     if (!has_reached(group, member, group->barrier + 1))
         return tern_link_slot_doing(base, slot, what);
     *what = atomic_load_explicit(&slot->call[(group->barrier + 1) & 1], memory_order_relaxed); /* after arrived */

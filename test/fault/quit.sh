@@ -26,7 +26,7 @@ run() {
     hosts) CMD=("$RUN" --hosts "a:$(((ranks + 1) / 2)),b:$((ranks / 2))" --agent "$AGENT"
         -x TERN_LINKS="shm,${FAULT_HOSTS:-tcp}") ;;
     esac
-    case $how in limit* | again | long | create | leave | busy | reuse) ;; *) left=$((ranks - 1)) ;; esac
+    case $how in limit* | again | long | create | leave | ask | busy | reuse) ;; *) left=$((ranks - 1)) ;; esac
     job "${CMD[@]}" --on-failure "$policy" "$PROG/quit_job" "$how" "$victim" "$quitter"
     check "$way, $policy: $how, rank $victim of $ranks is missing, and rank $quitter gives up: nobody waits for it" \
         all_of not_hung "so_many_survive $left" 'err_lacks quit_job.c:'
@@ -53,6 +53,7 @@ for way in $ways pairs cores; do
 done
 for way in $ways; do
     run $way 2 abort busy 1 0
+    run $way 3 return ask 2 0
     for how in again long create leave; do # the victim is stopped, and does not die
         run $way 2 abort $how 1 0
         run $way 3 abort $how 2 0

@@ -16,6 +16,8 @@
  *   long      the same, with a long tern_allgather: the call of QUITTER fails after the ranks have agreed on it
  *   create    the same, with tern_team_split: its last exchange fails at QUITTER only, and the others use the new team
  *   leave     the same, but the others only free the new team
+ *   ask       nobody dies. VICTIM is stopped in tern_team_survivors. The call of QUITTER times out, and the others get
+ *             a team with QUITTER. They ask for a team without QUITTER, which stays in the job
  *   busy      nobody dies. The call of QUITTER times out while a handler on another thread of QUITTER runs for long
  *   reuse     nobody dies. QUITTER gives up a team, and the ranks make teams until an id is used again
  */
@@ -275,6 +277,34 @@ static void with_new_team(void)
     EXPECT(TERN_OK, tern_ctx_free(ctx));
 }
 
+static void with_survivors(void)
+{
+    tern_ctx   *ctx = begin_stop(), *own;
+    tern_team  *team, *rest;
+    int         pid = 0;
+    tern_status st;
+
+    if (tern_rank() == quitter)
+        pid = stop_victim(ctx);
+    st = tern_team_survivors(ctx, &team);
+    REQUIRE(pid ? st == TERN_ERR_TIMEOUT : st == TERN_OK);
+    if (pid) {
+        kill(pid, SIGCONT);
+        await_others();
+    } else {
+        EXPECT(TERN_OK, tern_ctx_create(team, TERN_RELAXED, &own));
+        EXPECT(TERN_ERR_PEER, tern_barrier(own));
+        EXPECT(TERN_OK, tern_team_survivors(own, &rest));
+        REQUIRE(tern_team_size(rest) == tern_size() - 1);
+        EXPECT(TERN_OK, tern_ctx_free(own));
+        EXPECT(TERN_OK, tern_team_free(rest));
+        EXPECT(TERN_OK, tern_team_free(team));
+        EXPECT(TERN_OK, tern_put_u64(TERN_WORLD, region, quitter, 8 * (uint64_t)(tern_rank() + 1), 1));
+        EXPECT(TERN_OK, tern_quiet(TERN_WORLD));
+    }
+    EXPECT(TERN_OK, tern_ctx_free(ctx));
+}
+
 #define HANDLER 1
 
 static _Atomic bool is_handling;
@@ -368,6 +398,7 @@ int main(int argc, char **argv)
             { "long", with_long_data },
             { "create", with_new_team },
             { "leave", with_new_team },
+            { "ask", with_survivors },
             { "busy", with_handler },
             { "reuse", with_old_id },
             { NULL, with_death },
