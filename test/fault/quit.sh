@@ -5,7 +5,7 @@
 # call has timed out. The same holds for ranks that wait for that rank through others. quit_job.c makes these checks,
 # with each kind of group: in shared memory, in the boot segment and by messages.
 #
-# timeout: 300
+# timeout: 400
 # labels: slow
 # long: FAULT_LINK=tcp FAULT_HOSTS=ofi
 . "$(dirname "$0")/lib.sh"
@@ -60,6 +60,7 @@ for way in $ways; do
         run $way 3 return $how 0 1
     done
 done
+LIMIT=120 # many teams
 case $ways in *hosts*) run hosts 2 return reuse 0 1 ;; esac
 for quitter in 0 1; do
     job "$RUN" -n 3 "$PROG/quit_open_job" 2 $quitter
