@@ -106,7 +106,8 @@ TERN_API tern_status tern_quiet_local(tern_ctx *ctx);
  * for tagged messages, nor for operations that wait for a counter.
  * Returns  TERN_OK: every rank of the team has arrived.
  *          TERN_ERR_PEER: a rank of the team died before it arrived, or gave up the team because an earlier collective
- *            call failed there or because it learned of a death. All other ranks that call return this error.
+ *            call failed there or because it learned of a death. The other ranks return this error, too. If no rank
+ *            died, some of them may return TERN_OK from this barrier, and the error from their next call.
  *          TERN_ERR_TIMEOUT: the context's time limit passed. The next tern_barrier on the team continues this barrier;
  *            until then, other ranks may be waiting for this rank.
  *          TERN_ERR_STATE: an active message handler made the call, another thread of this rank is in a collective call
@@ -132,7 +133,8 @@ TERN_API tern_status tern_barrier(tern_ctx *ctx);
  *            ranks passed different lengths or made different collective calls.
  *          TERN_ERR_RANGE: len times the size of the team is too large.
  *          TERN_ERR_PEER: a rank of the team died, or gave up the team because an earlier collective call failed there
- *            or because it learned of a death. All other ranks that call return this error.
+ *            or because it learned of a death. The other ranks return this error, too. If no rank died, some of them
+ *            may return TERN_OK, because they have all data, and the error from their next call.
  *          TERN_ERR_TIMEOUT: the context's time limit passed. Afterwards, the team can make no collective calls but
  *            tern_region_free and tern_finalize: this rank has given it up, and the others do not wait for it.
  *          TERN_ERR_STATE: an active message handler made the call, another thread of this rank is in a collective call

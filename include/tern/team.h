@@ -150,10 +150,10 @@ TERN_API tern_status tern_team_split(struct tern_ctx *ctx, int colour, int64_t k
 TERN_API tern_status tern_team_dup(struct tern_ctx *ctx, tern_team **out);
 
 /* Create the team of the ranks of a team that are alive. The call is collective over the ranks of the team of ctx that
- * are alive; it waits until each of the others has made the call, has died, or has left the job. All ranks get the same
- * team, in the order of their ranks in the team of ctx. The call is meant for TERN_ON_FAILURE=return: after a death,
- * the collective calls on a team of the dead rank fail, and the survivors go on with their own team, contexts and
- * regions.
+ * are alive; it waits until each of the others has made the call, has died, or has left the team or the job. All ranks
+ * that make the call get the same team, in the order of their ranks in the team of ctx. The call is meant for
+ * TERN_ON_FAILURE=return: after a death, the collective calls on a team of the dead rank fail, and the survivors go on
+ * with their own team, contexts and regions.
  * If no rank has died, the call duplicates the team. The team exists until tern_team_free or tern_finalize.
  * Returns  TERN_OK: the team is in *out.
  *          TERN_ERR_PEER: a rank died after it had made the call. All ranks get this error, and none gets a team: make
@@ -161,7 +161,9 @@ TERN_API tern_status tern_team_dup(struct tern_ctx *ctx, tern_team **out);
  *          TERN_ERR_ARG: a pointer is NULL; or, in jobs that a death ends, ranks made different collective calls.
  *          TERN_ERR_NOMEM: there is not enough memory, or this rank is in 127 teams of survivors (31 if the job has
  *            more than 4096 ranks). Free some, and make the call again.
- *          TERN_ERR_TIMEOUT: a rank did not call within the context's time limit. Make the call again.
+ *          TERN_ERR_TIMEOUT: a rank did not call within the context's time limit. Make the call again. If all ranks had
+ *            called, the others may have got a team with this rank. Their collective calls on that team return
+ *            TERN_ERR_PEER, and tern_team_survivors on it creates a team without this rank, whose call times out again.
  *          TERN_ERR_STATE: Tern is not initialized, an active message handler made the call, or another thread of this
  *            rank is in a collective call on the team.
  * Remote   The ranks of the team of ctx synchronize.

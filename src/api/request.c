@@ -299,7 +299,7 @@ static tern_status first_poll(void *arg)
 /* Return whether a wait may begin with polls for notifications only. */
 static inline bool may_expect(const struct tern_notify_request *notify_request)
 {
-    return !tern_core_message_polls_links && !tern_core_ctx_has_ops(notify_request->ctx);
+    return !tern_core_message_polls_links() && !tern_core_ctx_has_ops(notify_request->ctx);
 }
 
 /* Return the number of polls for notifications only: 1 if the peer may need this core. */

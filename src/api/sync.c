@@ -2,6 +2,7 @@
 #include <tern/sync.h>
 
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "api/check.h"
 #include "api/coll.h"
@@ -171,6 +172,30 @@ tern_status tern_barrier(tern_ctx *ctx)
  * blocks. */
 #define MOST_GATHERED 4096
 
+/* Handle a failure in the second part of a long all-gather. The members agree on the call. So the call failed at this
+ * rank, or another member has given up the team; the algorithms report the latter as a wrong call. If no member has
+ * given up, the members meet, and keep the team. */
+static tern_status after_failure(tern_ctx *ctx, tern_status st)
+{
+    struct tern_team *team = ctx->team;
+    char              why[512];
+    tern_status       met = tern_core_team_claim(team, ctx, "tern_allgather");
+
+    if (met < 0)
+        return met;
+    snprintf(why, sizeof(why), "%s", tern_base_detail());
+    if (st == TERN_ERR_ARG || st == TERN_ERR_STATE)
+        met = tern_core_team_barrier(team, tern_core_ctx_deadline(ctx), "tern_allgather");
+    if (met == TERN_OK)
+        tern_base_fail(st, "%s", why);
+    else
+        st = met;
+    if (st != TERN_ERR_ARG && st != TERN_ERR_STATE && st != TERN_ERR_PEER)
+        tern_core_team_break(team);
+    tern_core_team_release(team);
+    return st;
+}
+
 tern_status tern_allgather(tern_ctx *ctx, const void *src, size_t len, void *all)
 {
     TERN_API_USE use = tern_api_use_waiting(ctx, "tern_allgather");
@@ -197,11 +222,12 @@ tern_status tern_allgather(tern_ctx *ctx, const void *src, size_t len, void *all
     else
         st = tern_core_team_agree(ctx->team, len, tern_core_ctx_deadline(ctx), TERN_COLLECTIVE_ALLGATHER);
     tern_core_team_release(ctx->team);
-    if (st == TERN_OK && len > MOST_GATHERED)
-        st = tern_api_equal(
-            ctx,
-            &(struct tern_coll_args){
-                .what = form.what, .call = TERN_COLL_ALLGATHER, .root = -1, .src = src, .dst = all, .len = len },
-            &form);
-    return st;
+    if (st < 0 || len <= MOST_GATHERED)
+        return st;
+    st = tern_api_equal(
+        ctx,
+        &(struct tern_coll_args){
+            .what = form.what, .call = TERN_COLL_ALLGATHER, .root = -1, .src = src, .dst = all, .len = len },
+        &form);
+    return st < 0 ? after_failure(ctx, st) : st;
 }

@@ -134,7 +134,9 @@ struct tern_segment {
     /* TERN_ENDING and the exit status, if a rank has called tern_exit; otherwise 0. Writers: the ranks by
      * compare-and-swap from 0; in a job on several nodes also the relay. */
     _Atomic uint32_t ending;
-    _Atomic uint32_t quits; /* number of gave_up that have been set in slots of this node. Writers: those of gave_up */
+    /* Changes when gave_up has been set in any slot or seat that the ranks of this node see, also in the slots of teams
+     * on one node, which are not in the segment. Writers: the ranks of this node; for mirrors the relay. */
+    _Atomic uint32_t quits;
     _Alignas(64) _Atomic uint64_t next; /* arena offset at which the next region starts. Writers: the ranks */
     struct tern_robust_lock acc_lock[TERN_ACC_LOCKS]; /* guard the targets of accumulates: op/atomic/acc.h */
     _Alignas(64) struct tern_slot

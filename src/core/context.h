@@ -279,7 +279,7 @@ static inline void tern_core_ctx_poll_notify(struct tern_ctx *ctx, uint32_t *pol
 
     tern_core_message_poll_notify();
     if (count == 7 || (before == tern_core_message_delivered() &&
-                       (count == 0 || tern_core_message_polls_links || tern_core_ctx_has_outstanding(ctx) ||
+                       (count == 0 || tern_core_message_polls_links() || tern_core_ctx_has_outstanding(ctx) ||
                         atomic_load_explicit(&ctx->attention, memory_order_relaxed) || tern_core_job_has_deaths())))
         tern_core_ctx_progress(ctx);
 }

@@ -83,8 +83,11 @@ static bool receive(int from, const unsigned char *head_bytes, const unsigned ch
         return len == 0;
     if (head.way >= CORE_TEAM_JOIN)
         return len == 0 && tern_core_team_receive(from, head_bytes);
-    if (!(c = group_of(head.group)))
+    if (!(c = group_of(head.group))) {
+        if (head.way == CORE_DIRECTION_DEPART && head.last == CORE_WIRE_GAVE_UP && head.group != 0)
+            return len == 0 && tern_core_bruck_abandon_receive(NULL, from, &head);
         return head.group != 0; /* this rank has freed the team, after a call on the team timed out */
+    }
     if (head.way >= CORE_DIRECTION_DEPART)
         return len == 0 && tern_core_bruck_part_receive(c, from, &wire);
     if (head.last == CORE_WIRE_GAVE_UP)
@@ -308,9 +311,10 @@ static void list_change(struct bruck *c, bool add)
 {
     while (!tern_core_message_hold())
         sched_yield();
-    if (add)
+    if (add) {
         tern_base_list_push(&groups, &c->listed);
-    else
+        tern_core_bruck_recall(c);
+    } else
         tern_base_list_remove(&c->listed);
     tern_core_message_release();
 }

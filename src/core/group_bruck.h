@@ -10,7 +10,7 @@
  *   group_bruck.c    the steps
  *   group_stream.c   streams of messages that carry contributions, and the contributions
  *   group_part.c     departures of teams other than the world
- *   group_quit.c     members that give up the team
+ *   group_quit.c     members that give up the team, or abandon it
  *
  * The departures of the world are published in the boot segment (group_segment.h). Those of other teams are messages.
  * Both must not depend on members that have left the job.
@@ -49,6 +49,7 @@ struct bruck_stream_out {
 struct bruck_departure {
     _Atomic uint32_t number; /* number of departures */
     _Atomic uint64_t object[2];
+    _Atomic bool     gone; /* the member has abandoned the team */
 };
 
 /* The departures of a team other than the world. */
@@ -85,7 +86,6 @@ struct bruck {
     _Atomic uint64_t *ended; /* [inflows] BRUCK_ENDED and the first barrier at which the stream does not come any more,
                                     because its sender has given up; 0: it comes. Writer: the delivering thread */
     _Atomic bool      has_ended; /* there is such a stream. Writer: the delivering thread */
-    uint32_t          told;      /* this member has given up: number of outgoing streams whose receivers know it */
 };
 
 #define BRUCK_ENDED (1ull << 32)
@@ -161,3 +161,16 @@ int  tern_core_bruck_quitter(struct tern_link_group *group);
 
 /* Process a message by which the sender of a stream gives up. Returns false if the message is malformed. */
 bool tern_core_bruck_quit_receive(struct bruck *bruck, int from, const struct core_wire *head);
+
+/* Tell all other members that this one closes the group without waiting for them. */
+void tern_core_bruck_abandon(struct bruck *bruck);
+
+/* Process such a message, in which head->round is a member with the rank `from`. bruck NULL: this rank has not opened
+ * the group yet, or has closed it. recall: process those that arrived before the group was opened. */
+bool tern_core_bruck_abandon_receive(struct bruck *bruck, int from, const struct core_wire *head);
+void tern_core_bruck_recall(struct bruck *bruck);
+
+/* Send messages about teams that were given up, for which there was no space; if there are any, tern_core_bruck_unsent
+ * is true. Polls for messages call it. */
+extern _Atomic bool tern_core_bruck_unsent;
+void                tern_core_bruck_flush(void);

@@ -3,7 +3,8 @@
  * The first member that has not left the job collects the departures. Every other member tells the collector what it
  * has given up. When all members have departed, or have left the job, the collector tells the others that the departure
  * is complete. If the collector leaves the job first, all members see that in the boot segment, and tell the next
- * member. */
+ * member. A member that abandons the team tells all others (group_quit.c), and is then treated like one that has left
+ * the job. */
 #include "base/bits.h"
 #include "core/group_bruck.h"
 #include "core/job.h"
@@ -14,6 +15,13 @@ static bool has_left(const struct bruck *c, uint32_t member)
     /* acquire: the member's use of the object before it left. Pairs with the release in core/job.c. */
     return atomic_load_explicit(&tern_core_job_slot(tern_link_group_world(&c->base, member))->life,
                                 memory_order_acquire) >= TERN_LIFE_LEAVING;
+}
+
+/* Return whether the member departs no more: it has left the job, or has abandoned the team. */
+static bool is_out(const struct bruck *c, uint32_t member)
+{
+    /* acquire: pairs with the release in group_quit.c */
+    return atomic_load_explicit(&c->parts.of[member].gone, memory_order_acquire) || has_left(c, member);
 }
 
 static bool is_whole(const struct bruck *c)
@@ -54,7 +62,7 @@ static void collect(struct bruck *c)
     for (uint32_t i = 0; i < c->base.size; i++) {
         const struct bruck_departure *of = &c->parts.of[i];
 
-        if (i == c->base.me || has_left(c, i))
+        if (i == c->base.me || is_out(c, i))
             continue;
         /* acquire: the object, and the member's use of it. Pairs with the release in tern_core_bruck_part_receive(). */
         if (tern_base_seq_after(number, atomic_load_explicit(&of->number, memory_order_acquire)))
@@ -63,7 +71,7 @@ static void collect(struct bruck *c)
             other = i + 1;
     }
     for (; c->parts.spread < c->base.size; c->parts.spread++)
-        if (c->parts.spread != c->base.me && !has_left(c, c->parts.spread) &&
+        if (c->parts.spread != c->base.me && !is_out(c, c->parts.spread) &&
             !send(c, c->parts.spread, CORE_DIRECTION_PARTED, other))
             return;
     set_whole(c, number, other);
@@ -76,7 +84,7 @@ void tern_core_bruck_advance(struct tern_link_group *group)
 
     if (is_whole(c) || !tern_core_message_hold())
         return;
-    while (first != group->me && has_left(c, first))
+    while (first != group->me && is_out(c, first))
         first++;
     if (first == group->me) {
         collect(c);
@@ -95,7 +103,10 @@ void tern_core_bruck_depart(struct tern_link_group *group, uint64_t object)
     group->departures++;
     c->parts.object = object;
     c->parts.spread = 0;
-    tern_core_bruck_advance(group);
+    if (group->abandons)
+        tern_core_bruck_abandon(c);
+    else
+        tern_core_bruck_advance(group);
 }
 
 bool tern_core_bruck_departed(const struct tern_link_group *group, uint32_t member, uint64_t *object)
@@ -117,6 +128,8 @@ bool tern_core_bruck_part_receive(struct bruck *c, int from, const struct core_p
 
     if (!c->parts.of || member >= c->base.size || tern_link_group_world(&c->base, member) != from)
         return false;
+    if (wire->head.last == CORE_WIRE_GAVE_UP)
+        return tern_core_bruck_abandon_receive(c, from, &wire->head);
     if (wire->head.way == CORE_DIRECTION_PARTED) {
         if (wire->object > c->base.size)
             return false;

@@ -7,7 +7,8 @@
  *
  * The entry of a rank is its barrier slot for the world, and one of its seats for every other team. A rank chooses a
  * free seat and writes the id of the team into it; the other members search the seats of the rank for that id when they
- * first need the seat. A member whose seat has another id has left the team. */
+ * first need the seat. A member whose seat has another id has left the team. A seat may keep the id after its rank has
+ * left the team; no other team gets that id. */
 #include "core/group_segment.h"
 
 #include <pthread.h>
@@ -18,6 +19,7 @@
 #include "base/sanitize.h"
 #include "boot/bell.h"
 #include "core/job.h"
+#include "core/team_create.h"
 #include "link/none.h"
 
 _Static_assert(TERN_CONTRIBUTION_BYTES == TERN_LINK_CONTRIBUTION, "a contribution fits into its slot");
@@ -100,6 +102,23 @@ static void seat_give(uint16_t number, uint32_t team)
     /* release: the team before the counters that follow. Pairs with the fence in belongs(), and the relay's. */
     atomic_thread_fence(memory_order_release);
     tell_seats();
+}
+
+/* Empty the seats of this rank that were given up with their contents left, and whose team had the given id: a new team
+ * gets the id. */
+static void seats_clear(uint32_t team)
+{
+    uint32_t seats = tern_segment_seats((uint32_t)tern_job.boot.ranks);
+
+    pthread_mutex_lock(&seats_lock);
+    for (uint16_t i = 1; i < seats; i++) {
+        if (seats_own[i].taken || seats_own[i].left == 0 ||
+            atomic_load_explicit(&seat_of(tern_job.boot.rank, i)->team, memory_order_relaxed) != team) /* own seat */
+            continue;
+        seat_give(i, 0);
+        seats_own[i].left = 0;
+    }
+    pthread_mutex_unlock(&seats_lock);
 }
 
 /* Return the seat of a member; NULL: it has none, because it has not opened the group yet, or has left the team. */
@@ -395,8 +414,12 @@ static enum tern_member_doing segment_doing(const struct tern_link_group *base, 
 
     if (!group->seat)
         return tern_core_segment_doing(base, member, group->barrier, what);
-    if (!(slot = entry(group, member)) || !belongs(group, slot))
+    if (!(slot = entry(group, member)))
         return TERN_MEMBER_ELSEWHERE;
+    if (!belongs(group, slot)) {
+        *what = TERN_TEAM_OBJECT_SELF; /* it has left the team */
+        return TERN_MEMBER_IN_DEPARTURE;
+    }
     if (!has_reached(group, member, group->barrier + 1))
         return tern_link_slot_doing(base, slot, what);
     *what = atomic_load_explicit(&slot->call[(group->barrier + 1) & 1], memory_order_relaxed); /* after arrived */
@@ -411,6 +434,18 @@ static bool has_lost(const struct tern_link_group *base)
     return false;
 }
 
+/* Return whether a member has given up: its seat keeps the id of the team when the member leaves. */
+static bool has_quitter(const struct segment_group *group)
+{
+    for (uint32_t i = 0; i < group->base.size; i++) {
+        struct tern_barrier_slot *slot = find_seat(group, i);
+
+        if (slot && tern_link_slot_gave_up(slot) && belongs(group, slot))
+            return true;
+    }
+    return false;
+}
+
 /* If a member has died, or this member has given up, the members do not wait for each other: some may still need to
  * know at which barriers this rank has arrived. */
 static void segment_close(struct tern_link_group *base)
@@ -418,6 +453,8 @@ static void segment_close(struct tern_link_group *base)
     struct segment_group *group = (struct segment_group *)base;
     bool                  remains = group->gave_up || has_lost(base);
 
+    if (base->id != 0 && (remains || has_quitter(group)))
+        tern_core_team_spoil(base->id);
     if (group->own > 0 && !remains)
         seat_give(group->own, 0);
     if (group->own > 0)
@@ -456,6 +493,7 @@ void tern_core_segment_begin(struct tern_link_group *base, const struct tern_lin
     *base = *as;
     base->ops = &tern_core_segment_group;
     base->longest = TERN_SEAT_CONTRIBUTION;
+    seats_clear(base->id);
     seat_give(group->own, base->id);
 }
 

@@ -19,6 +19,7 @@
 #include "core/context.h"
 #include "core/domain.h"
 #include "core/fork.h"
+#include "core/group_bruck.h"
 #include "core/idle_hook.h"
 #include "core/links.h"
 #include "core/message.h"
@@ -371,12 +372,18 @@ tern_status tern_core_job_open(const struct tern_link_up *up)
     return st;
 }
 
+static bool is_settled(void)
+{
+    return tern_core_links_msg_flushed() &&
+           !atomic_load_explicit(&tern_core_bruck_unsent, memory_order_relaxed); /* polls send them */
+}
+
 static tern_status settle_poll(void *arg)
 {
     (void)arg;
     tern_core_message_poll();
     tern_core_job_check_deaths();
-    return tern_core_links_msg_flushed() ? TERN_OK : TERN_PENDING;
+    return is_settled() ? TERN_OK : TERN_PENDING;
 }
 
 static void settle_describe(void *arg, char *text, size_t size)
@@ -390,7 +397,7 @@ static tern_status settle(void)
 {
     struct tern_wait wait = { .poll = settle_poll, .describe = settle_describe, .deadline = tern_core_job_deadline() };
 
-    return tern_core_links_msg_flushed() ? TERN_OK : tern_core_wait(&wait);
+    return is_settled() ? TERN_OK : tern_core_wait(&wait);
 }
 
 /* While ranks leave, no rank sends requests any more; each rank answers the requests that it has received, and delivers

@@ -127,7 +127,7 @@ static tern_status link_open(unsigned i)
         return TERN_OK;
     }
     tern_job.ops[tern_job.links++] = tables[i];
-    tern_core_message_polls_links |= tables[i]->msg->polled;
+    tern_core_message_polls_links_now |= tables[i]->msg->polled;
     served = carries ? serve_reached() : 0;
     tell_served(served, carries);
     if (served == 0 && !provides_groups(i))

@@ -18,6 +18,7 @@
 #include "base/biased_lock.h"
 #include "base/log.h"
 #include "boot/bell.h"
+#include "core/group_bruck.h"
 #include "core/idle_hook.h"
 #include "core/job.h"
 #include "core/shared.h"
@@ -53,7 +54,7 @@ static uint32_t turns; /* number of such polls; any thread */
 static _Atomic uint32_t chances = 1;
 
 _Atomic bool                              tern_core_message_refused[TERN_CHANNEL_DIRECTORY + 1];
-bool                                      tern_core_message_polls_links;
+bool                                      tern_core_message_polls_links_now;
 uint32_t                                  tern_core_message_count;
 _Atomic bool                              tern_core_message_biased;
 _Thread_local int tern_core_message_depth TERN_CORE_TLS;
@@ -92,7 +93,7 @@ void tern_core_message_close(void)
     uses_helpers = false;
     for (unsigned channel = 0; channel < TERN_CHANNELS; channel++)
         atomic_store(&tern_core_message_refused[channel], false);
-    tern_core_message_polls_links = false;
+    tern_core_message_polls_links_now = false;
     free(other_table.watch);
     other_table.watch = NULL;
 }
@@ -156,8 +157,15 @@ void tern_core_message_unwatch(const struct tern_link *link)
     forget(&notify_table, link);
 }
 
+void tern_core_message_poll_links_too(void)
+{
+    __atomic_store_n(&tern_core_message_polls_links_now, true, __ATOMIC_RELAXED);
+}
+
 static __attribute__((noinline)) void poll_links(void)
 {
+    if (TERN_UNLIKELY(atomic_load_explicit(&tern_core_bruck_unsent, memory_order_relaxed))) /* a hint */
+        tern_core_bruck_flush();
     for (unsigned i = 0; i < tern_job.links; i++)
         if (tern_job.ops[i]->msg->polled)
             tern_job.ops[i]->msg->poll(tern_job.link[i]);
@@ -397,7 +405,7 @@ void tern_core_message_disable(void)
     atomic_store_explicit(&notify_table.count, 0, memory_order_relaxed); /* relaxed: the child has one thread */
     atomic_store_explicit(&other_table.count, 0, memory_order_relaxed);
     atomic_store_explicit(&tern_core_message_last, NULL, memory_order_relaxed);
-    tern_core_message_polls_links = false;
+    tern_core_message_polls_links_now = false;
 }
 
 void tern_core_message_pause(void)
@@ -530,7 +538,7 @@ void tern_core_message_poll_last(struct tern_link_watch *w)
 void tern_core_message_poll_all(void)
 {
     __atomic_store_n(&turns, 0, __ATOMIC_RELAXED);
-    if (TERN_UNLIKELY(tern_core_message_polls_links))
+    if (TERN_UNLIKELY(tern_core_message_polls_links()))
         poll_links();
     if (TERN_UNLIKELY(atomic_load_explicit(&notify_table.count, memory_order_relaxed) > 0))
         poll_notify_sometimes();
@@ -541,7 +549,7 @@ void tern_core_message_poll_channels(unsigned channels)
 {
     bool was_helper = is_helper;
 
-    if (TERN_UNLIKELY(tern_core_message_polls_links))
+    if (TERN_UNLIKELY(tern_core_message_polls_links()))
         poll_links();
     is_helper |= (channels & BIT(TERN_CHANNEL_HELPER_REQUEST)) != 0;
     if (depth == 1) /* and without the lock of a shared context */

@@ -13,8 +13,16 @@ void        tern_core_message_close(void);
 /* For tern_link_up: add a watch to poll. */
 tern_status tern_core_message_watch(struct tern_link_watch *watch);
 
-/* Record that an open link must be polled for messages (it has msg_poll). Written when links are opened. */
-extern bool tern_core_message_polls_links;
+/* Polls do more than check the watches: an open link must be polled for messages (it has msg_poll), or messages about
+ * teams that were given up wait for space. Written when links are opened, and by tern_core_message_poll_links_too(). */
+extern bool        tern_core_message_polls_links_now;
+static inline bool tern_core_message_polls_links(void)
+{
+    return __atomic_load_n(&tern_core_message_polls_links_now, __ATOMIC_RELAXED);
+}
+
+/* Let polls send messages about teams that were given up (tern_core_bruck_flush). */
+void tern_core_message_poll_links_too(void);
 
 /* Remove the link's watches. The link is about to be closed, and no thread uses it any more. */
 void tern_core_message_unwatch(const struct tern_link *link);

@@ -316,8 +316,7 @@ bool tern_core_team_give_up_if_lost(struct tern_team *team)
     return true;
 }
 
-/* No further collective calls are possible, because one timed out half way. */
-static void team_break(struct tern_team *team)
+void tern_core_team_break(struct tern_team *team)
 {
     team->broken = true;
     tern_core_team_give_up(team);
@@ -383,7 +382,7 @@ static __attribute__((cold, noinline)) tern_status refuse(const struct tern_team
         return member_gone(team, what);
     if (team->broken)
         return tern_base_fail(TERN_ERR_STATE,
-                              "%s: an earlier collective call on the team timed out half way; only "
+                              "%s: an earlier collective call on the team timed out or failed half way; only "
                               "tern_region_free and tern_finalize are left",
                               what);
     return tern_base_fail(TERN_ERR_STATE, "%s: a tern_team_free on the team timed out; call it again", what);
@@ -497,12 +496,12 @@ static tern_status gather_fragment(struct tern_team *team, struct gathering *g, 
     return st;
 }
 
-/* Check that the team can gather. */
+/* Check that this rank can contribute to an all-gather of the team. */
 static tern_status may_gather(const struct tern_team *team, const char *what)
 {
-    if (team->gone)
-        return member_gone(team, what);
-    if (team->entered && !team->broken) /* if the team is broken, gather_fragment reports that */
+    if (TERN_UNLIKELY(team->given_up)) /* slower members may still read this rank's last contribution */
+        return refuse(team, what);
+    if (team->entered)
         return tern_base_fail(TERN_ERR_STATE,
                               "%s: a tern_barrier on the team timed out and is not over; call it again "
                               "first",
@@ -526,7 +525,7 @@ tern_status tern_core_team_gather(struct tern_team *team, const void *src, size_
         at += n;
     } while (st == TERN_OK && at < len);
     if (st == TERN_ERR_TIMEOUT)
-        team_break(team);
+        tern_core_team_break(team);
     return st;
 }
 
@@ -558,6 +557,6 @@ tern_status tern_core_team_agree(struct tern_team *team, size_t len, tern_deadli
     tern_status      st = may_gather(team, tern_core_collective_name((uint32_t)call));
 
     if (st == TERN_OK && (st = gather_fragment(team, &g, 0, 0)) == TERN_ERR_TIMEOUT)
-        team_break(team);
+        tern_core_team_break(team);
     return st;
 }

@@ -162,5 +162,9 @@ void tern_core_team_leave(struct tern_team *team, uint64_t object);
  * wait for it: their calls return TERN_ERR_PEER. This rank can still depart from objects. Repeated calls do nothing. */
 void tern_core_team_give_up(struct tern_team *team);
 
+/* Give up a claimed team on which a collective call has failed half way. Its later collective calls return
+ * TERN_ERR_STATE at this rank. */
+void tern_core_team_break(struct tern_team *team);
+
 /* As tern_core_team_give_up, if a member is known to be dead. Returns whether one is. */
 bool tern_core_team_give_up_if_lost(struct tern_team *team);

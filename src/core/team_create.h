@@ -17,6 +17,10 @@
 /* Choose an id that no other team of the job has. */
 tern_status tern_core_team_propose(uint32_t *id);
 
+/* Never propose an id again, if it is one of this rank's: the team had members that gave up or died, and what they have
+ * published under this id may still be visible. */
+void tern_core_team_spoil(uint32_t id);
+
 /* The properties of a new team. members: [size] ranks in the job. like: a team that may have the same members, so that
  * both can share their tables; NULL: none. */
 struct tern_team_plan {

@@ -43,11 +43,12 @@ struct splitting {
     struct tern_team_plan plan;
     struct tern_space     space;
     struct tern_team     *team;
+    bool                  refused; /* a member has reported an error, so that no member uses its team */
 };
 
-static tern_status exchange(const struct splitting *s, struct contribution *mine, tern_status st)
+static tern_status exchange(struct splitting *s, struct contribution *mine, tern_status st)
 {
-    return tern_core_team_exchange(s->parent, &mine->result, sizeof(*mine), st, s->deadline, s->call, NULL);
+    return tern_core_team_exchange(s->parent, &mine->result, sizeof(*mine), st, s->deadline, s->call, &s->refused);
 }
 
 static int compare(const void *one, const void *two)
@@ -160,7 +161,8 @@ tern_status tern_core_team_split(struct tern_ctx *ctx, int colour, int64_t key, 
         *out = s.team;
     else if (s.team)
         tern_core_team_abandon(s.team);
-    if (st < 0 && s.space.bytes > 0)
+    /* If the last exchange has failed at this rank only, others use the team: the last one frees the memory. */
+    if (st < 0 && s.space.bytes > 0 && (s.refused || !s.team))
         tern_boot_space_give(&s.space);
     if (st == TERN_OK && s.team)
         tern_base_log(TERN_LOG_DEBUG, "%s: rank %d of %s", tern_core_collective_name(call), s.team->rank,

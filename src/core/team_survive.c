@@ -1,7 +1,7 @@
 /* team_survive.c: the team of the members of a team that are alive.
  *
  * Each member that makes the call publishes that it asks for the team, and waits until every other member has asked
- * too, has died, or has left the job. All live members agree on whether a member asked before it died
+ * too, has died, or has left the job or the team. All live members agree on whether a member asked before it died
  * (core/group_segment.c, and the groups of the links in jobs that survive deaths). So all of them find the same list of
  * members that have asked. They synchronize once in the new team. If a member on the list has died in the meantime,
  * this fails for all of them alike, and the program repeats the call. */
@@ -33,6 +33,16 @@ static bool is_out(int world)
            atomic_load_explicit(&tern_core_job_slot(world)->life, memory_order_acquire) >= TERN_LIFE_LEAVING;
 }
 
+/* Return whether the member has left the team, because the creation of the team failed there or because it has freed
+ * it. Such a member does not ask. */
+static bool has_left_team(const struct tern_team *team, int member)
+{
+    uint64_t object = 0;
+
+    return team->group->ops->doing(team->group, (uint32_t)member, &object) == TERN_MEMBER_IN_DEPARTURE &&
+           object & TERN_TEAM_OBJECT_SELF;
+}
+
 static tern_status regroup_poll(void *arg)
 {
     struct regroup               *r = arg;
@@ -43,7 +53,7 @@ static tern_status regroup_poll(void *arg)
         tern_core_team_give_up_if_lost(r->team); /* a member may be in a call that this rank has given up */
     for (; r->next < r->team->size; r->next++) {
         int      world = tern_core_team_world(r->team, r->next);
-        bool     out = is_out(world);
+        bool     out = is_out(world) || has_left_team(r->team, r->next);
         uint32_t id;
 
         /* acquire: the end of the member before its requests. Pairs with the launcher's release of its fate. */

@@ -29,7 +29,8 @@ _Static_assert(TERN_MAX_RANKS <= 1u << (31 - TERN_TEAM_RANK), "ids have 31 bits"
 static struct {
     pthread_mutex_t   lock; /* guards the fields that follow; chains are read without it */
     struct tern_list  all;
-    uint32_t          proposed; /* number of ids that this rank has proposed */
+    uint32_t          proposed;        /* number of ids that this rank has proposed */
+    bool              spoilt[NUMBERS]; /* this rank does not propose the id again */
     struct tern_team *bucket[BUCKETS];
 } teams = { .lock = PTHREAD_MUTEX_INITIALIZER, .all = TERN_LIST_INIT(teams.all) };
 
@@ -56,21 +57,39 @@ struct tern_team *tern_core_team_numbered(uint32_t id)
     return team;
 }
 
+/* Return the first id that this rank proposes. */
+static uint32_t first_id(void)
+{
+    return TERN_TEAM_FIRST + ((uint32_t)tern_job.boot.rank << TERN_TEAM_RANK);
+}
+
 tern_status tern_core_team_propose(uint32_t *id)
 {
     bool used = true;
 
     pthread_mutex_lock(&teams.lock);
     for (uint32_t tried = 0; used && tried < NUMBERS; tried++) {
-        *id = TERN_TEAM_FIRST + ((uint32_t)tern_job.boot.rank << TERN_TEAM_RANK) + teams.proposed++ % NUMBERS;
-        used = tern_core_team_numbered(*id);
+        uint32_t number = teams.proposed++ % NUMBERS;
+
+        *id = first_id() + number;
+        used = teams.spoilt[number] || tern_core_team_numbered(*id);
     }
     pthread_mutex_unlock(&teams.lock);
-    return used ? tern_base_fail(TERN_ERR_NOMEM,
-                                 "this rank has chosen the numbers of %u teams that exist, and there are no more "
-                                 "numbers; free teams with tern_team_free",
-                                 NUMBERS)
+    return used ? tern_base_fail(
+                      TERN_ERR_NOMEM,
+                      "this rank has chosen the numbers of %u teams that exist or have failed, and there are no more "
+                      "numbers; free teams with tern_team_free",
+                      NUMBERS)
                 : TERN_OK;
+}
+
+void tern_core_team_spoil(uint32_t id)
+{
+    if (id < first_id() || id - first_id() >= NUMBERS)
+        return;
+    pthread_mutex_lock(&teams.lock);
+    teams.spoilt[id - first_id()] = true;
+    pthread_mutex_unlock(&teams.lock);
 }
 
 struct tern_team *tern_core_team_new(void)
@@ -179,6 +198,7 @@ tern_status tern_core_team_greet(struct tern_team *team, tern_deadline deadline,
 void tern_core_team_abandon(struct tern_team *team)
 {
     tern_core_team_give_up(team);
+    team->group->abandons = true;
     tern_core_team_leave(team, TERN_TEAM_OBJECT_SELF | team->id);
     tern_core_team_drop(team);
 }

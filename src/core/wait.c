@@ -163,7 +163,6 @@ static void sleep_on(struct tern_slot *slot, uint32_t seen, int64_t ns, bool mem
 static tern_status sleep_until_rung(const struct tern_wait *wait, struct tern_wait_state *s, bool *rung)
 {
     struct tern_slot *slot = tern_core_job_slot(tern_job.boot.rank);
-    int64_t           ns = longest_sleep(wait, s);
     uint32_t          seen, delivered;
     tern_status       st;
     bool              again, memory = waits_for_memory(wait);
@@ -171,8 +170,8 @@ static tern_status sleep_until_rung(const struct tern_wait *wait, struct tern_wa
     seen = memory ? announce_on_memory(slot) : atomic_load_explicit(&slot->bell, memory_order_relaxed);
     tern_boot_bell_announce(&slot->bell, &slot->sleepers);
     st = last_poll(wait, slot, &again, &delivered);
-    if (st == TERN_PENDING && !again)
-        sleep_on(slot, seen, ns, memory, delivered);
+    if (st == TERN_PENDING && !again) /* the poll may have set a bound for the sleep */
+        sleep_on(slot, seen, longest_sleep(wait, s), memory, delivered);
     tern_boot_bell_withdraw(&slot->sleepers);
     *rung = atomic_load_explicit(&slot->bell, memory_order_relaxed) != seen; /* a hint */
     return st == TERN_PENDING ? wait->poll(wait->arg) : st;
@@ -487,6 +486,7 @@ static inline __attribute__((always_inline)) tern_status wait_usually(const stru
 /* A wait that is made with the lock of a shared context. */
 struct locked_wait {
     const struct tern_wait  *wait;
+    struct tern_wait         unlocked; /* the same, with the functions that follow */
     struct tern_shared_pause pause;
 };
 
@@ -497,6 +497,7 @@ static tern_status locked_poll(void *arg)
 
     tern_core_shared_resume(w->pause);
     st = w->wait->poll(w->wait->arg);
+    w->unlocked.nap = w->wait->nap; /* the poll may have changed it */
     tern_core_shared_pause();
     return st;
 }
@@ -513,8 +514,7 @@ static void locked_describe(void *arg, char *text, size_t size)
 /* Wait in a handler, or with the lock of a shared context, which this thread then holds only while it polls. */
 static __attribute__((cold, noinline)) tern_status wait_specially(const struct tern_wait *wait)
 {
-    struct locked_wait locked = { .wait = wait };
-    struct tern_wait   unlocked = *wait;
+    struct locked_wait locked = { .wait = wait, .unlocked = *wait };
     tern_status        st;
 
     if (tern_core_in_handler() && !wait->by_handler)
@@ -523,10 +523,10 @@ static __attribute__((cold, noinline)) tern_status wait_specially(const struct t
     locked.pause = tern_core_shared_pause();
     if (!locked.pause.inner)
         return wait_usually(wait);
-    unlocked.poll = locked_poll;
-    unlocked.describe = locked_describe;
-    unlocked.arg = &locked;
-    st = wait_usually(&unlocked);
+    locked.unlocked.poll = locked_poll;
+    locked.unlocked.describe = locked_describe;
+    locked.unlocked.arg = &locked;
+    st = wait_usually(&locked.unlocked);
     tern_core_shared_resume(locked.pause);
     return st;
 }

@@ -23,7 +23,7 @@ struct tern_wait {
     bool          on_memory;  /* the wait is for memory that operations of peers change without sending a message */
     bool          by_caller;  /* poll only makes progress: the caller evaluates the condition after each step */
     bool          for_reply;  /* the wait is usually for a reply, whose sender may be running on another core */
-    int64_t       nap;        /* longest sleep in ns; 0: no bound */
+    int64_t       nap;        /* longest sleep in ns; 0: no bound. poll may change it */
 };
 
 /* The state of a wait between its steps. All zero: the wait has not begun. */

@@ -39,7 +39,8 @@ enum core_direction {
 #define CORE_DIRECTION_WAKE 0xffu
 
 /* The value of core_wire.last in a message without data: the sender gives up the team. This stream is not completed at
- * the barrier, and does not come at later ones. */
+ * the barrier, and does not come at later ones. With the direction DEPART, the sender abandons the team: it sends no
+ * stream at the barrier, and departs no more. */
 #define CORE_WIRE_GAVE_UP 2
 
 /* The head of a message of a Bruck group. The data consists of fragments. */

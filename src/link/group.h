@@ -32,7 +32,8 @@ struct tern_link_group {
     uint32_t                     call;
     bool mixed; /* set by arrived: some members have contributed to the barrier and others have not. The caller resets
                    it */
-    bool naps;  /* set by quitter: no member may wake this one any more, so that a wait polls from time to time */
+    bool abandons; /* set before depart: this member closes the group afterwards, and does not wait for the others */
+    bool naps;     /* set by quitter: no member may wake this one any more, so that a wait polls from time to time */
     uint32_t quits_seen; /* tern_segment.quits when no member of this group had given up */
 };
 

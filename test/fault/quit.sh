@@ -5,7 +5,7 @@
 # call has timed out. The same holds for ranks that wait for that rank through others. quit_job.c makes these checks,
 # with each kind of group: in shared memory, in the boot segment and by messages.
 #
-# timeout: 300
+# timeout: 400
 # labels: slow
 # long: FAULT_LINK=tcp FAULT_HOSTS=ofi
 . "$(dirname "$0")/lib.sh"
@@ -26,12 +26,13 @@ run() {
     hosts) CMD=("$RUN" --hosts "a:$(((ranks + 1) / 2)),b:$((ranks / 2))" --agent "$AGENT"
         -x TERN_LINKS="shm,${FAULT_HOSTS:-tcp}") ;;
     esac
-    case $how in limit*) ;; *) left=$((ranks - 1)) ;; esac
+    case $how in limit* | again | long | create | leave | ask | busy | reuse) ;; *) left=$((ranks - 1)) ;; esac
     job "${CMD[@]}" --on-failure "$policy" "$PROG/quit_job" "$how" "$victim" "$quitter"
     check "$way, $policy: $how, rank $victim of $ranks is missing, and rank $quitter gives up: nobody waits for it" \
         all_of not_hung "so_many_survive $left" 'err_lacks quit_job.c:'
     check_clean "$way, $policy: $how, rank $victim of $ranks, rank $quitter" quiet
 }
+so_many_print() { [ "$(grep -c '^survived$' "$WORK/out")" = "$1" ]; }
 so_many_survive() { [ "$(grep -c '^survived ' "$WORK/out")" = "$1" ]; }
 
 ways="node apart"
@@ -49,6 +50,23 @@ for way in $ways pairs cores; do
         run $way 7 abort $how 4 1
         run $way 4 return $how 1 3
     done
+done
+for way in $ways; do
+    run $way 2 abort busy 1 0
+    run $way 3 return ask 2 0
+    for how in again long create leave; do # the victim is stopped, and does not die
+        run $way 2 abort $how 1 0
+        run $way 3 abort $how 2 0
+        run $way 3 return $how 0 1
+    done
+done
+LIMIT=120 # many teams
+case $ways in *hosts*) run hosts 2 return reuse 0 1 ;; esac
+for quitter in 0 1; do
+    job "$RUN" -n 3 "$PROG/quit_open_job" 2 $quitter
+    check "rank $quitter gives up the creation of a team that rank 2 opens slowly: nobody waits for it" \
+        all_of not_hung "so_many_print 3" 'err_lacks quit_open_job.c:'
+    check_clean "rank $quitter, slow rank 2" quiet
 done
 check_memory_returned "at the end"
 finish

@@ -484,6 +484,32 @@ static bool sleeps_early(void)
     return q.announced > 0;
 }
 
+/* A poll that finds a bound for the sleep after the sleep has been announced. */
+static tern_status find_bound(void *arg)
+{
+    struct tern_wait *wait = arg;
+
+    if (wait->nap > 0)
+        return TERN_OK;
+    if (atomic_load(&tern_core_job_slot(tern_job.boot.rank)->sleepers) > 0)
+        wait->nap = 1000;
+    return TERN_PENDING;
+}
+
+static void a_late_bound_counts(void **state)
+{
+    struct tern_wait wait = { .poll = find_bound, .describe = say, .arg = &wait, .deadline = TERN_FOREVER };
+    int64_t          begin = tern_base_now(), longest = tern_core_wait_longest_sleep;
+
+    (void)state;
+    tern_job.spin_ns = 0;
+    tern_job.yields = 0;
+    tern_core_wait_longest_sleep = 20000000000;
+    assert_int_equal(tern_core_wait(&wait), TERN_OK);
+    tern_core_wait_longest_sleep = longest;
+    assert_true(tern_base_now() - begin < 10000000000);
+}
+
 /* The number of yields in each part of a program, and whether waits that may spin sleep early. */
 struct parts {
     unsigned before, beside, again, spinning;
@@ -634,7 +660,7 @@ int main(void)
         cmocka_unit_test(without_a_ring_it_looks_again), cmocka_unit_test(a_long_wait_is_reported),
         cmocka_unit_test(yields_in_vain_end_soon),       cmocka_unit_test(who_asks_too_late_looks_again),
         cmocka_unit_test(who_evaluates_misses_no_poll),  cmocka_unit_test(yields_beside_computation_become_rare),
-        cmocka_unit_test(waits_for_replies_poll_first),
+        cmocka_unit_test(waits_for_replies_poll_first),  cmocka_unit_test(a_late_bound_counts),
     };
 
     return cmocka_run_group_tests_name("core wait", tests, job_make, job_remove);
