@@ -251,13 +251,19 @@ static void mirrored(int array)
 
 static void groups(void)
 {
-    int  half[64], n = 0, dims[1] = { 1000 }, group, array;
+    int  half[64], n = 0, dims[1] = { 1000 }, group, array = 0;
     long total = 0;
 
     for (int i = me % 2; i < n_ranks; i += 2)
         half[n++] = i;
     group = GA_Pgroup_create(half, n);
-    array = NGA_Create_config(C_LONG, 1, dims, "in a group", NULL, group);
+    /* One group after the other: otherwise both arrays sometimes get the same memory with Debian's ARMCI, because Open
+     * MPI uses the same file in /dev/shm for two windows that are made at the same time. */
+    for (int turn = 0; turn < 2; turn++) {
+        if (me % 2 == turn)
+            array = NGA_Create_config(C_LONG, 1, dims, "in a group", NULL, group);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
     MUST(array != 0);
     GA_Zero(array);
     GA_Pgroup_sync(group);
