@@ -20,7 +20,7 @@
 #define INTERCEPTED 0
 #endif
 
-enum { TAG = 4 };
+enum { TAG = 4, LONGS = 1 << 20 };
 
 static int     failures; /* this many of the next completions are failures */
 static int     handled;  /* calls of error handlers */
@@ -93,13 +93,13 @@ static void expect_in_status(int code, const MPI_Status *status)
     handled = 0;
 }
 
-/* Start a get that is going to fail. */
+/* Start a get that is going to fail. The get is long, so that it is not complete when the call returns. */
 static MPI_Request start(MPI_Win where)
 {
-    static long found;
+    static long found[LONGS];
     MPI_Request request;
 
-    MPI(MPIX_Rget_notify(&found, 1, MPI_LONG, 1, 0, 1, MPI_LONG, where, TAG, &request));
+    MPI(MPIX_Rget_notify(found, LONGS, MPI_LONG, 1, 0, LONGS, MPI_LONG, where, TAG, &request));
     failures = 1;
     return request;
 }
@@ -206,7 +206,7 @@ static void test_freed(int asked)
     int         code;
 
     notify_case = "a window that is freed";
-    MPI(MPIX_Win_allocate_notify(64, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &other));
+    MPI(MPIX_Win_allocate_notify(LONGS * sizeof(long), 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &other));
     if (notify_rank == 0) {
         MPI_Errhandler handler;
 
@@ -231,7 +231,7 @@ int main(int argc, char **argv)
     MPI_Errhandler mine, world;
 
     notify_begin(&argc, &argv);
-    MPI(MPIX_Win_allocate_notify(64, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
+    MPI(MPIX_Win_allocate_notify(LONGS * sizeof(long), 8, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win));
     MPI(MPI_Win_create_errhandler(win_handler, &mine));
     MPI(MPI_Comm_create_errhandler(comm_handler, &world));
     MPI(MPI_Win_set_errhandler(win, mine));

@@ -221,10 +221,13 @@ static void test_counts(void)
     MPI(MPI_Type_commit(&same));
     MPI(MPI_Type_commit(&spread));
     MPI(MPI_Barrier(comm));
+    /* Without the flushes, a notification might overtake the one before. */
     MPI(MPIX_Put_notify(NULL, 0, MPI_LONG, right, 0, 0, MPI_LONG, win, TAG));
+    MPI(MPIX_Win_flush(right, win));
     status = probe();
     check_status(&status, left, TAG, 0);
     MPI(MPIX_Put_notify(operands, 1, spread, right, 0, 2, spread, win, TAG));
+    MPI(MPIX_Win_flush(right, win));
     status = probe();
     check_status(&status, left, TAG, 24);
     MPI(MPIX_Get_notify(previous, 2, spread, right, 0, 12, MPI_INT, win, TAG));
