@@ -151,11 +151,15 @@ static bool answer_read(struct tcp_link *tcp, struct tcp_conn *conn, const struc
     bool                  sound = mem && tern_base_covers(mem->size, frame->remote.offset, frame->head.len);
     struct tcp_head       head = { .kind = sound ? TCP_DATA : TCP_REFUSED_READ, .len = sound ? frame->head.len : 0 };
     struct tcp_segment    reply = { .len = head.len, .reply = true };
-    bool                  small = sound && head.len <= TCP_COPIED;
+    bool                  small = sound && head.len <= TCP_COPIED, queued;
 
-    tern_base_order_after_peers();
-    if (small && tern_tcp_queue(conn, &head, sizeof(head), mem->base + frame->remote.offset, head.len, false) == 0)
-        return true;
+    if (small) {
+        tern_base_copy_for_peer_begin();
+        queued = tern_tcp_queue(conn, &head, sizeof(head), mem->base + frame->remote.offset, head.len, false) == 0;
+        tern_base_copy_for_peer_end();
+        if (queued)
+            return true;
+    }
     if (conn->replies == TCP_READS || !tern_tcp_has_space(conn, sizeof(head), 4))
         return damaged(tcp, conn, "it reads more at a time than it may");
     tern_tcp_queue(conn, &head, sizeof(head), NULL, 0, true); /* there is space */
@@ -164,8 +168,11 @@ static bool answer_read(struct tcp_link *tcp, struct tcp_conn *conn, const struc
     reply.bytes = mem->base + frame->remote.offset;
     if (small && !(reply.heap = malloc(head.len)))
         return give_up(tcp, conn, ENOMEM, "out of memory while answering a get");
-    if (small)
+    if (small) {
+        tern_base_copy_for_peer_begin();
         reply.bytes = memcpy(reply.heap, reply.bytes, head.len);
+        tern_base_copy_for_peer_end();
+    }
     tern_tcp_refer(conn, &reply);
     conn->replies++;
     return true;

@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/uio.h>
 
+#include "base/sanitize.h"
 #include "link/tcp/tcp.h"
 
 #define VECTOR 64             /* segments that are sent with one system call */
@@ -115,7 +116,7 @@ static void set_blocked(struct tcp_link *tcp, struct tcp_conn *conn, bool blocke
 }
 
 /* Send as many segments as one system call can. Returns the number of bytes, or -1 with errno. */
-static ssize_t send_some(struct tcp_conn *conn)
+static ssize_t send_segments(struct tcp_conn *conn)
 {
     struct iovec  iov[VECTOR];
     struct msghdr msg = { .msg_iov = iov };
@@ -129,6 +130,19 @@ static ssize_t send_some(struct tcp_conn *conn)
         iov[msg.msg_iovlen] = (struct iovec){ (void *)(uintptr_t)segment_at(conn, i)->bytes, segment_at(conn, i)->len };
     }
     return sendmsg(conn->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static ssize_t send_some(struct tcp_conn *conn)
+{
+    bool    reply = conn->replies > 0; /* some segments may be memory that the peer reads */
+    ssize_t sent;
+
+    if (reply)
+        tern_base_copy_for_peer_begin();
+    sent = send_segments(conn);
+    if (reply)
+        tern_base_copy_for_peer_end();
+    return sent;
 }
 
 void tern_tcp_flush(struct tcp_link *tcp, struct tcp_conn *conn)
