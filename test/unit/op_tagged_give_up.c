@@ -41,9 +41,9 @@ tern_status refuse_engine(struct tern_ctx *ctx)
     return TERN_ERR_NOMEM;
 }
 
-tern_status hear_of(int rank, uint64_t id, tern_status status)
+tern_status hear_of(const struct tern_request *request, uint64_t id, tern_status status)
 {
-    assert_int_equal(rank, SENDER);
+    assert_int_equal(request->source, SENDER);
     assert_int_equal(id, ID);
     if (s.refusals > 0) {
         s.refusals--;

@@ -164,6 +164,17 @@ static bool is_program_active(struct tcp_link *tcp)
     return recent && !tern_net_has_sleepers(&tcp->net);
 }
 
+/* Returns true if a thread of the program sleeps in Tern. The helper thread may sleep there while the program
+ * computes. */
+static bool is_program_asleep(const struct tcp_link *tcp)
+{
+    const struct tern_slot *slot = &tcp->net.boot->segment->slot[tcp->net.rank];
+
+    /* relaxed: hints */
+    return atomic_load_explicit(&slot->sleepers, memory_order_relaxed) >
+           (atomic_load_explicit(&slot->service_sleeps, memory_order_relaxed) == TERN_SERVICE_ON_BELL);
+}
+
 /* Returns true if the thread is to poll again: it has found something a short time ago, and the core of the program's
  * thread, which sleeps, is free. A request that follows then needs no wake-up. */
 static bool lingers(struct tcp_link *tcp)
@@ -171,7 +182,7 @@ static bool lingers(struct tcp_link *tcp)
     struct tcp_progress_thread *thread = &tcp->progress_thread;
     const struct tern_segment  *segment = tcp->net.boot->segment;
 
-    return tern_net_has_sleepers(&tcp->net) && (int)segment->cores >= tcp->net.boot->locals &&
+    return is_program_asleep(tcp) && (int)segment->cores >= tcp->net.boot->locals &&
            tern_base_now() - thread->worked < LINGER;
 }
 

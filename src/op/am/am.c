@@ -181,7 +181,7 @@ void tern_op_am_receive_helped(int from, unsigned channel, const unsigned char *
 
     tern_base_copy_once(head, head_bytes, sizeof(head)); /* the checked handler must not change */
     memcpy(&first, head, sizeof(first));
-    if (wire_handler(first) != WIRE_AM_HELPED)
+    if (!tern_op_am_is_helped(wire_handler(first), channel))
         refuse(from, wire_handler(first), "on a channel that is not for its messages");
     tern_op_am_receive(from, channel - TERN_CHANNEL_HELPER_REQUEST, head, data, len);
 }

@@ -115,9 +115,9 @@ static inline __attribute__((always_inline)) tern_status tern_op_am_reply_small(
     return tern_op_am_inject(peer, TERN_CHANNEL_REPLY, message, handler);
 }
 
-/* Try to send a reply of Tern itself, without payload, by the thread that delivers. Returns TERN_AGAIN if there is no
- * space. */
-tern_status tern_op_am_reply_own(int peer, unsigned handler, const uint32_t *args, unsigned nargs);
+/* Try to send a reply of Tern itself, without payload. Only the thread that delivers may use the channel REPLY; every
+ * thread may use HELPER_REPLY. Returns TERN_AGAIN if there is no space. */
+tern_status tern_op_am_reply_own(int peer, unsigned channel, unsigned handler, const uint32_t *args, unsigned nargs);
 
 /* Send a checked message of any kind: a request of ctx, or a reply (ctx NULL) to the request that is being handled.
  * call is the public call, for errors and reports. */
@@ -132,6 +132,12 @@ static inline unsigned tern_op_am_channel(unsigned handler, bool reply)
 static inline bool tern_op_am_is_client(unsigned handler)
 {
     return handler == WIRE_AM_CLIENT || handler == WIRE_AM_HELPED;
+}
+
+/* Return whether a message of the handler may travel on the channel HELPER_REQUEST or HELPER_REPLY. */
+static inline bool tern_op_am_is_helped(unsigned handler, unsigned channel)
+{
+    return handler == WIRE_AM_HELPED || (handler == TERN_OP_AM_FIN && channel == TERN_CHANNEL_HELPER_REPLY);
 }
 
 /* Send a message of a client, which tern_op_am_client_translate() has written: a request of ctx, or a reply (ctx NULL)

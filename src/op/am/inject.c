@@ -21,8 +21,8 @@ tern_status tern_op_am_ring(struct tern_slot *slot)
     return TERN_OK;
 }
 
-tern_status tern_op_am_reply_own(int peer, unsigned handler, const uint32_t *args, unsigned nargs)
+tern_status tern_op_am_reply_own(int peer, unsigned channel, unsigned handler, const uint32_t *args, unsigned nargs)
 {
-    return tern_core_ops_to(peer)->msg->send_short(tern_core_link_to(peer), peer, TERN_CHANNEL_REPLY,
-                                                   wire_first(handler, nargs), args, nargs);
+    return tern_core_ops_to(peer)->msg->send_short(tern_core_link_to(peer), peer, channel, wire_first(handler, nargs),
+                                                   args, nargs);
 }

@@ -146,6 +146,7 @@ struct tern_coll {
     struct tern_coll_step   *step;              /* [steps] */
     uint32_t                 steps, room, next; /* steps written; steps allocated; the next step to execute */
     uint32_t                 oldest;            /* no step before this one has a request */
+    size_t                   moved;             /* bytes that all its messages send and receive */
     struct tern_coll_temp   *temps;
     struct tern_direct_with *direct; /* access to the arrays of other members (direct_with.h); NULL: none */
     tern_status              status; /* the first error */
@@ -250,6 +251,10 @@ bool tern_op_coll_forces(unsigned call, const char *name);
 #define TERN_BOARD_CELLS 64u
 #define TERN_BOARD_PAGES 4u
 
+/* Which thread first made progress on the last long operation after its start. A program that waited for the last
+ * operation probably waits for the next one, too, and two threads that do the same work are slower than one. */
+enum tern_coll_first { TERN_COLL_FIRST_UNKNOWN, TERN_COLL_FIRST_PROGRAM, TERN_COLL_FIRST_HELPER };
+
 struct tern_station {
     pthread_mutex_t         lock;  /* guards ctx, active, ended and the operations on these lists */
     struct tern_team       *team;  /* the program's team */
@@ -272,6 +277,7 @@ struct tern_station {
     bool                    quit;   /* the other members know that calls fail here */
     struct tern_coll_temp  *debris; /* memory that peers may still read */
     struct tern_activity    activity;
+    _Atomic uint8_t         first;                   /* enum tern_coll_first */
     struct tern_list        helped;                  /* on the list of the helper */
     struct tern_board      *board;                   /* [size] board.h; NULL: none */
     struct tern_reach      *reach;                   /* reach.h; NULL: no member has accessed the memory of others */
@@ -294,15 +300,24 @@ static inline struct tern_station *tern_op_coll_station(struct tern_team *team)
 struct tern_coll *tern_op_coll_new(struct tern_station *station, struct tern_ctx *ctx,
                                    const struct tern_coll_args *args);
 
-/* Let an operation start, in any thread. The caller makes progress, or wakes the helper thread. */
-void tern_op_coll_arrive(struct tern_coll *c);
+/* Let an operation start, in any thread. The caller makes progress, or wakes the helper thread. Returns whether the
+ * helper thread must serve the operation at once. */
+bool tern_op_coll_arrive(struct tern_coll *c);
 
 /* Report one of the events that a parked operation waits for. The last event lets the operation start; an error ends it
  * instead. */
 void tern_op_coll_open_gate(struct tern_coll *c, tern_status status, const char *text);
 
-/* Make progress on the operations of a station. */
-void tern_op_coll_progress(struct tern_station *station);
+/* Make progress on the operations of a station. Returns whether there was any. */
+bool tern_op_coll_progress(struct tern_station *station);
+
+/* Record which thread made progress on the last long operation, if this is the first progress after its start. */
+static inline void tern_op_coll_note_first(struct tern_station *station, enum tern_coll_first first)
+{
+    /* relaxed: a hint */
+    if (atomic_load_explicit(&station->first, memory_order_relaxed) == TERN_COLL_FIRST_UNKNOWN)
+        atomic_store_explicit(&station->first, (uint8_t)first, memory_order_relaxed);
+}
 
 /* Make progress for a thread that starts an operation and does not wait for it: long steps are left to other threads.
  * The caller wakes the helper thread afterwards. is_brief: whether this thread leaves long steps to others. */

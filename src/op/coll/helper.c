@@ -2,7 +2,8 @@
  *
  * A program that makes progress itself does all the work. If the program has not polled a station with operations since
  * the last check, the helper thread (core/helper.h) makes progress instead, and every peer that sends something wakes
- * it. The thread delivers tagged messages, but runs no handlers of active messages. */
+ * it. The thread delivers tagged messages and FINs. It runs no handlers of active messages but those of clients that
+ * permit it. */
 #include "op/coll/helper.h"
 
 #include <stdio.h>
@@ -57,12 +58,16 @@ static int64_t poll_station(struct tern_station *station)
     }
     if (tern_boot_activity_recent(&station->activity, 0))
         return TERN_HELPER_NAP;
-    tern_core_message_poll_channels(TERN_MESSAGES_TAGGED);
-    tern_op_coll_progress(station);
+    tern_core_message_poll_channels(TERN_MESSAGES_TAGGED | TERN_MESSAGES_HELPED);
+    if (tern_op_coll_progress(station))
+        tern_op_coll_note_first(station, TERN_COLL_FIRST_HELPER);
     if (busy(station) != before)
         return 0;
-    return atomic_load_explicit(&station->ctx->attention, memory_order_relaxed) ? TERN_HELPER_LONGEST_NAP
-                                                                                : TERN_HELPER_EVENT;
+    /* relaxed: hints */
+    return atomic_load_explicit(&station->ctx->attention, memory_order_relaxed) ||
+                   atomic_load_explicit(&station->ctx->engine_busy, memory_order_relaxed) > 0
+               ? TERN_HELPER_LONGEST_NAP
+               : TERN_HELPER_EVENT;
 }
 
 static int64_t poll_stations(struct tern_helper_poller *poller, bool again)
@@ -88,6 +93,7 @@ tern_status tern_op_coll_help(void)
 {
     tern_status st = tern_op_helper_start(); /* the trigger helper fetches long messages */
 
+    tern_core_message_help(); /* for the FINs of this rank's messages */
     if (st < 0 || tern_opt.progress_thread == TERN_PROGRESS_THREAD_OFF)
         return st;
     return tern_boot_helper_add(&tern_core_helper, &helper.poller);
@@ -122,9 +128,9 @@ tern_status tern_op_coll_leave(void)
     return tern_core_wait(&wait);
 }
 
-void tern_op_coll_helper_wake(bool is_long)
+void tern_op_coll_helper_wake(bool urgent)
 {
-    if (!is_long) {
+    if (!urgent) {
         tern_boot_helper_wake(&tern_core_helper, &helper.poller);
         return;
     }

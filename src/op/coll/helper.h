@@ -7,9 +7,9 @@
 void tern_op_coll_helper_join(struct tern_station *station);
 void tern_op_coll_helper_leave(struct tern_station *station);
 
-/* Wake the helper thread, because an operation was started. is_long: the thread must make progress at once, unless the
+/* Wake the helper thread, because an operation was started. urgent: the thread must make progress at once, unless the
  * program does so in the meantime. */
-void tern_op_coll_helper_wake(bool is_long);
+void tern_op_coll_helper_wake(bool urgent);
 
 /* Start the helper thread, if the options permit it. */
 tern_status tern_op_coll_help(void);

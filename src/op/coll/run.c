@@ -72,7 +72,9 @@ static void recv(struct tern_coll *c, struct tern_coll_step *step)
     if (!request)
         return;
     request->buffer = step->to;
-    if (!tern_op_tagged_start_recv(request, c->blocks)) {
+    if (!c->blocks)
+        request->watch |= TERN_REQUEST_BACKGROUND;
+    if (!tern_op_tagged_start_recv(request, true)) { /* the thread that advances the operation fetches the data */
         tern_op_request_drop(request);
         step->request = NULL;
         tern_op_coll_fail(c, TERN_ERR_NOMEM, "%s: no memory to receive %zu bytes from rank %d of the team", c->op.call,

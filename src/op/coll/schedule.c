@@ -25,16 +25,6 @@ static struct tern_coll_step *step_new(struct tern_coll *c, enum tern_coll_step_
     return step;
 }
 
-/* The bytes of the next message of a transfer. A nonblocking operation sends nothing that waits for an answer of the
- * receiver, because only threads of the program deliver answers, and they may be computing. All ranks use the same form
- * of a call, so they agree on the messages. */
-#define PIECE 8192u
-
-static size_t piece_of(const struct tern_coll *c, size_t bytes)
-{
-    return c->blocks || bytes < PIECE ? bytes : PIECE;
-}
-
 static int member(const struct tern_coll *c, int rank)
 {
     return c->view ? c->view[rank] : rank;
@@ -42,32 +32,22 @@ static int member(const struct tern_coll *c, int rank)
 
 void tern_coll_send(struct tern_coll *c, int peer, const void *from, size_t bytes)
 {
-    const unsigned char *at = from;
+    struct tern_coll_step *step = step_new(c, TERN_COLL_SEND);
 
-    do {
-        struct tern_coll_step *step = step_new(c, TERN_COLL_SEND);
-
-        step->peer = member(c, peer);
-        step->from = at;
-        step->bytes = piece_of(c, bytes);
-        at = bytes > 0 ? at + step->bytes : at;
-        bytes -= step->bytes;
-    } while (bytes > 0);
+    step->peer = member(c, peer);
+    step->from = from;
+    step->bytes = bytes;
+    c->moved += bytes;
 }
 
 void tern_coll_recv(struct tern_coll *c, int peer, void *to, size_t bytes)
 {
-    unsigned char *at = to;
+    struct tern_coll_step *step = step_new(c, TERN_COLL_RECV);
 
-    do {
-        struct tern_coll_step *step = step_new(c, TERN_COLL_RECV);
-
-        step->peer = member(c, peer);
-        step->to = at;
-        step->bytes = piece_of(c, bytes);
-        at = bytes > 0 ? at + step->bytes : at;
-        bytes -= step->bytes;
-    } while (bytes > 0);
+    step->peer = member(c, peer);
+    step->to = to;
+    step->bytes = bytes;
+    c->moved += bytes;
 }
 
 void tern_coll_step(struct tern_coll *c, enum tern_coll_step_kind kind)

@@ -234,17 +234,17 @@ static void hold(struct tern_ctx *ctx, struct tern_coll *c)
 }
 
 /* Make the first steps of an operation that may have started, and let the helper thread make the others. */
-static void begin(struct tern_station *station, bool is_long)
+static void begin(struct tern_station *station, bool urgent)
 {
     tern_op_coll_progress_briefly(station);
     if (atomic_load_explicit(&station->busy, memory_order_relaxed) > 0) /* another thread may write it */
-        tern_op_coll_helper_wake(is_long);
+        tern_op_coll_helper_wake(urgent);
 }
 
 static tern_status start_with(struct tern_ctx *ctx, struct tern_coll *c, const tern_opts *opts)
 {
     struct tern_station *station = c->station;
-    bool                 completes = c->call == TERN_COLL_BARRIER, is_long = c->direct != NULL;
+    bool                 completes = c->call == TERN_COLL_BARRIER;
     tern_status          st = TERN_OK;
 
     c->op.events = opts->event ? 1 : 0;
@@ -255,8 +255,7 @@ static tern_status start_with(struct tern_ctx *ctx, struct tern_coll *c, const t
         *opts->event = tern_core_event_make(&c->op, false);
     }
     if (!opts->when && !completes) {
-        tern_op_coll_arrive(c);
-        begin(station, is_long);
+        begin(station, tern_op_coll_arrive(c));
         return TERN_OK;
     }
     c->parked = true;
@@ -270,7 +269,7 @@ static tern_status start_with(struct tern_ctx *ctx, struct tern_coll *c, const t
     tern_op_coll_open_gate(c, TERN_OK, "");
     if (st < 0 && opts->event)
         *opts->event = TERN_EVENT_INIT; /* the operation was cancelled, and the context frees it */
-    begin(station, is_long);
+    begin(station, false);              /* the last gate has woken the helper thread */
     return st;
 }
 

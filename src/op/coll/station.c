@@ -23,6 +23,8 @@
 #include "op/tagged/tagged.h"
 #include "op/trigger/engine.h"
 
+#define LONG (64u << 10) /* bytes; to send or receive more takes several times as long as the wake of a thread, 10 us */
+
 /* ---- operations ---- */
 
 static void temps_free(struct tern_coll_temp *temp)
@@ -238,57 +240,74 @@ void tern_op_coll_progress_briefly(struct tern_station *station)
     is_brief = false;
 }
 
-void tern_op_coll_progress(struct tern_station *station)
+bool tern_op_coll_progress(struct tern_station *station)
 {
     struct tern_list ended, *node;
+    bool             any = false;
 
     if (tern_core_in_handler())
-        return;
+        return false;
     tern_base_list_init(&ended);
     atomic_store(&station->again, true); /* seq_cst, as below: either thread sees what the other did */
     while (atomic_load(&station->again) && pthread_mutex_trylock(&station->lock) == 0) {
         atomic_store(&station->again, false);
-        if (round_of(station, &ended))
+        if (round_of(station, &ended)) {
+            any = true;
             tern_core_message_keep_awake(); /* no bell rings any more for messages that match new receives */
+        }
         pthread_mutex_unlock(&station->lock);
     }
     while ((node = tern_base_list_pop(&ended)))
         end(TERN_LIST_ITEM(node, struct tern_coll, node));
+    return any;
 }
 
-void tern_op_coll_arrive(struct tern_coll *c)
+/* Return whether the helper thread must serve an operation at once: the operation takes much longer than the wake of a
+ * thread, and the program probably does not wait for it immediately. The thread alone accesses the memory of other
+ * ranks for a nonblocking operation that does so. */
+static bool is_urgent(struct tern_station *station, const struct tern_coll *c)
+{
+    bool is_long = c->moved >= LONG, waits;
+
+    if (c->direct || !is_long)
+        return c->direct != NULL;
+    waits = atomic_load_explicit(&station->first, memory_order_relaxed) == TERN_COLL_FIRST_PROGRAM; /* a hint */
+    atomic_store_explicit(&station->first, TERN_COLL_FIRST_UNKNOWN, memory_order_relaxed);
+    return !waits;
+}
+
+bool tern_op_coll_arrive(struct tern_coll *c)
 {
     struct tern_station *station = c->station;
     struct tern_ctx     *ctx = c->ctx;
-    bool                 blocks = c->blocks;
+    bool                 blocks = c->blocks, urgent = !blocks && is_urgent(station, c);
 
     atomic_fetch_add_explicit(&ctx->colls, 1, memory_order_relaxed);
     if (!blocks)
         atomic_fetch_add_explicit(&station->busy, 1, memory_order_relaxed);
     pthread_mutex_lock(&station->door);
     c->parked = false;
-    if (c->direct) /* the helper thread must not wait for the program, unless the program polls from here on */
+    if (urgent) /* the helper thread must not wait for the program, unless the program polls from here on */
         atomic_store_explicit(&station->activity.polled, false, memory_order_relaxed); /* a hint */
     tern_base_list_append(&station->arrived, &c->node);
     /* release: the count. Pairs with tern_core_ctx_attend(). */
     atomic_store_explicit(&ctx->attention, true, memory_order_release);
     pthread_mutex_unlock(&station->door); /* from here on the operation may end, and its context may be freed */
+    return urgent;
 }
 
 void tern_op_coll_open_gate(struct tern_coll *c, tern_status status, const char *text)
 {
     struct tern_station *station = c->station;
-    bool                 last, is_long = c->direct != NULL;
+    bool                 last;
 
     pthread_mutex_lock(&station->door);
     if (status < 0)
         tern_op_coll_fail(c, status, "%s", text);
     last = --c->gates == 0;
     pthread_mutex_unlock(&station->door);
-    if (last) {
-        tern_op_coll_arrive(c);
-        tern_op_coll_helper_wake(is_long); /* the station may be freed */
-    }
+    if (last)
+        tern_op_coll_helper_wake(tern_op_coll_arrive(c)); /* the station may be freed */
 }
 
 void tern_op_coll_advance(struct tern_ctx *ctx)
@@ -296,6 +315,7 @@ void tern_op_coll_advance(struct tern_ctx *ctx)
     struct tern_station *station = ctx->team->coll;
 
     tern_boot_activity_mark(&station->activity);
+    tern_op_coll_note_first(station, TERN_COLL_FIRST_PROGRAM);
     tern_op_coll_progress(station);
 }
 

@@ -77,34 +77,36 @@ static bool deliver(struct tern_request *request, const struct tern_tagged_arriv
 
 /* ---- FINs ---- */
 
-tern_status tern_op_tagged_send_fin_now(int rank, uint64_t id, tern_status status)
+static tern_status send_fin(int rank, unsigned channel, uint64_t id, tern_status status)
 {
     const uint32_t args[3] = { (uint32_t)id, (uint32_t)(id >> 32), (uint32_t)status };
 
     if (tern_core_job_lost(rank))
         return TERN_OK; /* a dead sender needs no FIN */
-    return tern_op_am_reply_own(rank, TERN_OP_AM_FIN, args, 3);
+    return tern_op_am_reply_own(rank, channel, TERN_OP_AM_FIN, args, 3);
 }
 
-tern_status tern_op_tagged_send_fin(int rank, uint64_t id, tern_status status)
+tern_status tern_op_tagged_send_fin(const struct tern_request *request, uint64_t id, tern_status status)
 {
     tern_status st;
 
+    if (request->watch & TERN_REQUEST_BACKGROUND)
+        return send_fin(request->source, TERN_CHANNEL_HELPER_REPLY, id, status);
     if (!tern_core_message_hold())
         return TERN_AGAIN;
-    st = tern_op_tagged_send_fin_now(rank, id, status);
+    st = send_fin(request->source, TERN_CHANNEL_REPLY, id, status);
     tern_core_message_release();
     return st;
 }
 
 /* ---- unexpected messages ---- */
 
-/* Send a FIN with an error to a sender, if it waits for one, because its message will not be received. Returns false if
- * the FIN cannot be sent now. */
+/* Send a FIN with an error to a sender, if it waits for one, because its message will not be received. Only the
+ * delivering thread calls this function. Returns false if the FIN cannot be sent now. */
 static bool reject(const struct tern_tagged_arrival *arrived)
 {
     return arrived->id == 0 ||
-           tern_op_tagged_send_fin_now(arrived->name.source, arrived->id, TERN_ERR_PEER) != TERN_AGAIN;
+           send_fin(arrived->name.source, TERN_CHANNEL_REPLY, arrived->id, TERN_ERR_PEER) != TERN_AGAIN;
 }
 
 /* Store a message that matches no receive. Returns false if there is no space. The caller holds the lock. */

@@ -32,6 +32,7 @@ enum tern_request_watch {
     TERN_REQUEST_ORPHAN = 1, /* the program holds no pointer to the request, which is reused after it has completed */
     TERN_REQUEST_WISHED = 2, /* a receive that is counted in tern_tagged.wishes */
     TERN_REQUEST_EVENT = 4,  /* events point at the request's record */
+    TERN_REQUEST_BACKGROUND = 8, /* a receive whose sender may be computing: its helper thread delivers the FIN */
 };
 
 /* The value of `special` in a request that is persistent, but not shared. */

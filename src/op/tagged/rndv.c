@@ -144,7 +144,7 @@ static bool send_fin(struct tern_tagged_op *op)
 {
     tern_status status = tern_op_tagged_has_failed(op) ? op->request->status : TERN_OK;
 
-    return tern_op_tagged_send_fin(op->request->source, op->id, status) != TERN_AGAIN;
+    return tern_op_tagged_send_fin(op->request, op->id, status) != TERN_AGAIN;
 }
 
 /* Complete a receive whose FIN has been sent. */

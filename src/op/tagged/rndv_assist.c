@@ -140,7 +140,7 @@ static bool send_assist(const struct tern_tagged_op *op)
 
     if (!tern_core_message_hold())
         return false;
-    st = tern_op_am_reply_own(op->request->source, TERN_OP_AM_ASSIST, args, TERN_ASSIST_ARGS);
+    st = tern_op_am_reply_own(op->request->source, TERN_CHANNEL_REPLY, TERN_OP_AM_ASSIST, args, TERN_ASSIST_ARGS);
     tern_core_message_release();
     return st == TERN_OK;
 }

@@ -3,8 +3,8 @@
  *
  * A send that finds no space, or that must follow such a send, waits in the queue of its context. A FIN completes a
  * synchronous send or a rendezvous. It is an internal active message on the reply channel, whose messages are always
- * delivered. On the channel of tagged messages, a FIN behind messages that no receive matches yet might never
- * arrive. */
+ * delivered, or on the reply channel of the helper thread if the sender may be computing (TERN_REQUEST_BACKGROUND). On
+ * the channel of tagged messages, a FIN behind messages that no receive matches yet might never arrive. */
 #include "core/message.h"
 #include "op/tagged/tagged.h"
 

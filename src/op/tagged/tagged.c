@@ -201,7 +201,7 @@ static void request_close(struct tern_request *request)
     tern_op_tagged_unpost(request);
     tern_base_biased_unlock(&tern_op_tagged_lock, alone);
     if (unfetched != 0)
-        (void)tern_op_tagged_send_fin(request->source, unfetched, TERN_ERR_PEER); /* the sender waits for a FIN */
+        (void)tern_op_tagged_send_fin(request, unfetched, TERN_ERR_PEER); /* the sender waits for a FIN */
 }
 
 void tern_op_tagged_disable(struct tern_ctx *ctx)

@@ -214,10 +214,9 @@ void tern_op_tagged_on_fin(const tern_am_event *event, void *user); /* handler o
 
 /* ---- recv.c: receiving and matching ---- */
 
-/* Send a FIN to the sender of a message. Returns TERN_AGAIN if there is no space or another thread is delivering. Only
- * the delivering thread may call tern_op_tagged_send_fin_now. */
-tern_status tern_op_tagged_send_fin(int rank, uint64_t id, tern_status status);
-tern_status tern_op_tagged_send_fin_now(int rank, uint64_t id, tern_status status);
+/* Send a FIN for the message that a receive has matched. Returns TERN_AGAIN if there is no space or another thread is
+ * delivering. */
+tern_status tern_op_tagged_send_fin(const struct tern_request *request, uint64_t id, tern_status status);
 
 /* Drop the unexpected messages, now and in future, and send a FIN to the senders that wait for one. Returns false if
  * some messages are left. */
