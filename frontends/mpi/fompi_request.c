@@ -4,18 +4,45 @@
  * requests keep the errors. No more notifications can arrive: requests for notifications stay as orphans, which can
  * only be freed.
  */
+#include <pthread.h>
+
 #include "fompi_state.h"
 #include "job.h"
 
 static struct tern_fompi_request *spare; /* for reuse; their memory stays, so that handles can be checked */
+static pthread_mutex_t            spare_lock = PTHREAD_MUTEX_INITIALIZER; /* only taken if there are threads */
+
+static struct tern_fompi_request *take_spare(void)
+{
+    bool                       threads = tern_mpi_has_threads();
+    struct tern_fompi_request *request;
+
+    if (threads)
+        pthread_mutex_lock(&spare_lock);
+    if ((request = spare) != NULL)
+        spare = request->next;
+    if (threads)
+        pthread_mutex_unlock(&spare_lock);
+    return request;
+}
+
+static void keep_spare(struct tern_fompi_request *request)
+{
+    bool threads = tern_mpi_has_threads();
+
+    if (threads)
+        pthread_mutex_lock(&spare_lock);
+    request->next = spare;
+    spare = request;
+    if (threads)
+        pthread_mutex_unlock(&spare_lock);
+}
 
 struct tern_fompi_request *tern_fompi_request_new(struct tern_fompi_win *win)
 {
-    struct tern_fompi_request *request = spare;
+    struct tern_fompi_request *request = take_spare();
 
-    if (request != NULL)
-        spare = request->next;
-    else if ((request = malloc(sizeof *request)) == NULL)
+    if (request == NULL && (request = malloc(sizeof *request)) == NULL)
         return NULL;
     *request = (struct tern_fompi_request){
         .magic = TERN_FOMPI_MAGIC, .win = win, .event = TERN_EVENT_INIT, .next = win->requests
@@ -44,8 +71,7 @@ void tern_fompi_request_drop(struct tern_fompi_request *request)
 {
     unlink_request(request);
     request->magic = 0;
-    request->next = spare;
-    spare = request;
+    keep_spare(request);
 }
 
 void tern_fompi_orphan_requests(struct tern_fompi_win *win)

@@ -55,6 +55,11 @@ void tern_mpi_report_windows(int count, const char *call)
                   tern_rank(), count, count == 1 ? "" : "s", call);
 }
 
+bool tern_mpi_has_threads(void)
+{
+    return many_threads;
+}
+
 tern_order tern_mpi_order(tern_order order)
 {
     return many_threads ? order | TERN_SHARED : order;

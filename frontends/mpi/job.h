@@ -20,6 +20,9 @@ void tern_mpi_at_end(void (*free_windows)(void));
 /* Print a line that says that the program has not freed count windows, and which call frees a window. */
 void tern_mpi_report_windows(int count, const char *call);
 
+/* Return whether MPI allows several threads at the same time. */
+bool tern_mpi_has_threads(void);
+
 /* Return the ordering with TERN_SHARED if MPI allows several threads at the same time, otherwise the ordering. */
 tern_order tern_mpi_order(tern_order order);
 

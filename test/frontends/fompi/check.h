@@ -54,6 +54,9 @@ void test_listing(MPI_Comm comm);
 /* Let the next wait for an access that succeeds return an error (fault.c). */
 void fail_next_wait(void);
 
+/* Two threads of each process use windows at the same time (threads.c). The call does not return. */
+void use_threads(void);
+
 /* The last process dies, and the others wait for it in the way that is named. The call does not return. */
 void die(const char *how);
 

@@ -2,7 +2,7 @@
  *
  * Each test runs on all processes, on some of them in reverse order, and on each one alone. With the arguments "die"
  * and HOW, the last process dies instead, and the others wait for it. With the argument "forgotten", the program ends
- * MPI without freeing two windows, and then uses one of them.
+ * MPI without freeing two windows, and then uses one of them. With the argument "threads", two threads use windows.
  */
 #include "check.h"
 
@@ -78,9 +78,13 @@ static void end_with_windows(void)
 
 int main(int argc, char **argv)
 {
-    int      me, n;
+    int      me, n, level = MPI_THREAD_SINGLE;
     MPI_Comm part;
 
+    if (argc == 2 && strcmp(argv[1], "threads") == 0) {
+        MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+        MUST(level == MPI_THREAD_MULTIPLE);
+    }
     OK(foMPI_Init(&argc, &argv));
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
@@ -89,6 +93,8 @@ int main(int argc, char **argv)
         die(argv[2]);
     if (argc == 2 && strcmp(argv[1], "forgotten") == 0)
         end_with_windows();
+    if (level == MPI_THREAD_MULTIPLE)
+        use_threads();
     run(argc, argv, MPI_COMM_WORLD);
     MPI_Comm_split(MPI_COMM_WORLD, n > 2 && me == 0, -me, &part);
     run(argc, argv, part);
