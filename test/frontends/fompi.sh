@@ -159,7 +159,7 @@ launch "$any" 2 env TERN_FOMPI_ERRORS=abort "$PROG/fompi-$any" misuse
 check "TERN_FOMPI_ERRORS=abort" all_of '! status_is 0' 'err_has "foMPI_Put: the window is foMPI_WIN_NULL"'
 launch "$any" 2 env TERN_FOMPI_ERRORS=loud "$PROG/fompi-$any" misuse
 check "TERN_FOMPI_ERRORS=loud" all_of '! status_is 0' 'err_has "TERN_FOMPI_ERRORS is .loud.; it must be print, quiet or abort"'
-launch "$any" 3 "$PROG/fompi-$any" threads # Open MPI binds two processes to a core each
+OMPI_MCA_hwloc_base_binding_policy=none launch "$any" 1 "$PROG/fompi-$any" threads # both cores for the threads
 check "two threads with a window each" status_is 0
 launch "$any" 2 "$PROG/fompi-$any" forgotten
 check "windows that are not freed" all_of 'status_is 0' \
