@@ -256,9 +256,6 @@ printed 2; kill -INT "$(heads)"; job_wait
 check "ranks get the very signal and may end in order" all_of 'status_is 130' '[ "$(grep -c caught "$WORK/out")" = 2 ]'
 hosts_start a:2,b:2 "$RANK" join all say=ready sleep=1000
 printed 4; kill -TSTP "$(heads)"
-is_state() { grep -q "^State:.$1" "/proc/$2/status" 2> /dev/null; }
-all_stopped() { local p; for p in $(ranks) $(heads); do is_state T "$p" || return 1; done; }
-none_stopped() { local p; for p in $(marked); do ! is_state T "$p" || return 1; done; }
 check "SIGTSTP stops ternrun and the ranks on all hosts" await 20 all_stopped
 kill -CONT "$(heads)"
 check "SIGCONT lets them go on" await 20 none_stopped

@@ -13,9 +13,6 @@ unset FAULT_LIMIT
 
 printf '#!/bin/bash\nshift\nexec "$@"\n' > "$WORK/here" && chmod +x "$WORK/here"
 PLACES=("-n 3" "--hosts a:2,b:1 --agent $WORK/here")
-is_state() { grep -q "^State:.$1" "/proc/$2/status" 2> /dev/null; }
-all_stopped() { local p; for p in $(ranks) $(heads); do is_state T "$p" || return 1; done; }
-none_stopped() { local p; for p in $(marked); do ! is_state T "$p" || return 1; done; }
 start() { job_start env --default-signal "$RUN" $PLACE "$@"; }
 ready() { printed 3; }
 one_head() { HEAD=$(heads) && [ "$(echo "$HEAD" | wc -w)" = 1 ]; } # not while a process becomes a rank

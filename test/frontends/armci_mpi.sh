@@ -4,7 +4,7 @@
 #
 # builds: release debug
 # timeout: 600
-# long: ARMCI_ALL=1
+# long: ARMCI_ALL=1 MPI_PLAIN=1
 . "$(dirname "$0")/lib_mpi.sh"
 LIMIT=120
 any=

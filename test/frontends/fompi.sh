@@ -2,11 +2,11 @@
 # on two nodes, which are both this machine with different names. FOMPI_ALL runs all numbers of ranks, also over the
 # network alone, under chaos and with other random accesses.
 #
-# MPICH's processes never yield their cores, so that it runs with few ranks.
+# MPICH's processes never yield their cores by themselves (see preload/mpi_light.c), so that it runs with few ranks.
 #
 # builds: release debug
 # timeout: 600
-# long: FOMPI_ALL=1
+# long: FOMPI_ALL=1 MPI_PLAIN=1
 . "$(dirname "$0")/lib_mpi.sh"
 LIMIT=200
 INCLUDE=$(dirname "$0")/../../frontends/mpi/include
@@ -44,7 +44,7 @@ FIRST=(windows attributes epochs locks calls)
 SECOND=(random acc notify requests misuse listing)
 
 # few LAUNCHER: a sample that has every pair of launcher, number of ranks (2, 3, 4, 8), place (one node or two) and
-# test, but with MPICH, whose processes never yield their cores, more than two ranks run short tests only.
+# test, but with MPICH, more than two ranks run short tests only.
 few() {
     case $1 in
     openmpi)

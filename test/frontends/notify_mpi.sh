@@ -4,7 +4,7 @@
 #
 # builds: release debug
 # timeout: 1500
-# long: NOTIFY_ALL=1
+# long: NOTIFY_ALL=1 MPI_PLAIN=1
 . "$(dirname "$0")/lib_mpi.sh"
 LIMIT=300
 any=
@@ -54,7 +54,7 @@ full_queue() {
 
 # few LAUNCHER: a sample that has every pair of program, launcher, number of ranks (2, 3, 4, 8) and place (one node or
 # two). Each half of the accumulates has all pairs of operation or datatype, and communicator; together they have all
-# pairs of operation and datatype. MPICH's processes never yield their cores, so that 8 of them run short programs only.
+# pairs of operation and datatype. 8 ranks of MPICH run short programs only.
 few() {
     local launcher=$1
     here "datatypes" "$launcher" 1 "$PROG/mpi_datatype-$launcher"
