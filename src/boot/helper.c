@@ -129,10 +129,13 @@ void tern_boot_helpers_unpark(struct tern_helper_park *park)
         sched_yield();
 }
 
+_Thread_local bool tern_boot_is_helper;
+
 static void *helper_run(void *arg)
 {
     struct tern_helper *helper = arg;
 
+    tern_boot_is_helper = true;
     if (helper->timer_slack > 0)
         prctl(PR_SET_TIMERSLACK, (unsigned long)helper->timer_slack);
     while (!is_stopped(helper)) {

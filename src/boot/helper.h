@@ -92,6 +92,9 @@ struct tern_activity {
     int64_t      seen;   /* when that function last found a mark */
 };
 
+/* This thread is a helper thread. */
+extern _Thread_local bool tern_boot_is_helper __attribute__((tls_model("initial-exec")));
+
 /* Leave a mark, because the program polls. Usually the mark is set already, so that threads which poll do not contend
  * for its cache line. */
 static inline void tern_boot_activity_mark(struct tern_activity *activity)

@@ -208,6 +208,8 @@ static void thread_wake(struct tern_helper *helper)
     eventfd_write(((struct net_progress_thread *)helper)->wake, 1); /* read by tern_net_thread_is_woken() */
 }
 
+_Thread_local uint8_t tern_net_rings;
+
 bool tern_net_thread_is_woken(const struct net_progress_thread *thread)
 {
     eventfd_t calls;

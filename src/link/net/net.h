@@ -283,10 +283,33 @@ static inline struct net_link *tern_net(struct tern_link *link)
     return (struct net_link *)link;
 }
 
+/* When the rings of a thread take place. While a progress thread holds the lock of the link, its rings are delayed: a
+ * thread that they wake polls the link, and would only find the lock taken. */
+enum net_rings { NET_RINGS_NOW, NET_RINGS_DELAYED, NET_RINGS_DUE };
+extern _Thread_local uint8_t tern_net_rings __attribute__((tls_model("initial-exec"))); /* enum net_rings */
+
 /* Ring this rank's own bell. */
 static inline void tern_net_ring(const struct net_link *net)
 {
-    tern_boot_wake(&net->boot->segment->slot[net->rank]);
+    if (TERN_UNLIKELY(tern_net_rings != NET_RINGS_NOW))
+        tern_net_rings = NET_RINGS_DUE;
+    else
+        tern_boot_wake(&net->boot->segment->slot[net->rank]);
+}
+
+/* Delay the rings of the calling thread, until it calls the second function. */
+static inline void tern_net_rings_delay(void)
+{
+    tern_net_rings = NET_RINGS_DELAYED;
+}
+
+static inline void tern_net_rings_make_up(const struct net_link *net)
+{
+    bool due = tern_net_rings == NET_RINGS_DUE;
+
+    tern_net_rings = NET_RINGS_NOW;
+    if (due)
+        tern_net_ring(net);
 }
 
 /* Return whether threads of the program sleep. */

@@ -238,7 +238,8 @@ void tern_ofi_poll(struct net_link *net)
         return; /* the thread that holds the lock polls */
     tern_ofi_drain(net);
     pthread_mutex_unlock(&net->lock);
-    tern_boot_activity_mark(&tern_ofi(net)->progress_thread.base.activity);
+    if (!tern_boot_is_helper) /* that thread polls once, and sleeps */
+        tern_boot_activity_mark(&tern_ofi(net)->progress_thread.base.activity);
 }
 
 /* ---- the progress thread ---- */
@@ -268,11 +269,13 @@ static int64_t poll_once(struct ofi_link *ofi, bool *left_to_other)
     *left_to_other = pthread_mutex_trylock(&ofi->net.lock) != 0;
     if (*left_to_other)
         return RETRY_NS;
+    tern_net_rings_delay();
     if (drain(&ofi->net) > 0 || (ofi->endpoint.wait_fd >= 0 && fi_trywait(ofi->endpoint.fid, queue, 1) != 0))
         idle = 0;
     else if (!tern_base_list_empty(&ofi->net.retry))
         idle = RETRY_NS;
     pthread_mutex_unlock(&ofi->net.lock);
+    tern_net_rings_make_up(&ofi->net);
     return idle;
 }
 

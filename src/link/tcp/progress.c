@@ -134,7 +134,8 @@ void tern_tcp_poll(struct net_link *net)
         return; /* the thread that holds the lock polls */
     tern_tcp_drain(net);
     pthread_mutex_unlock(&net->lock);
-    tern_boot_activity_mark(&tern_tcp(net)->progress_thread.base.activity);
+    if (!tern_boot_is_helper) /* that thread polls once, and sleeps */
+        tern_boot_activity_mark(&tern_tcp(net)->progress_thread.base.activity);
 }
 
 tern_status tern_tcp_epoll_open(struct tcp_link *tcp)
@@ -196,8 +197,9 @@ static int64_t progress_poll(struct tern_helper_poller *poller, bool again)
         return tern_net_has_sleepers(&tcp->net) ? 0 : TERN_HELPER_NAP;
     if (is_program_active(tcp))
         return TERN_HELPER_NAP;
-    if (pthread_mutex_trylock(&tcp->net.lock) != 0)
-        return TERN_HELPER_NAP; /* a thread of the program is in the link */
+    /* The thread that has the lock may need this core, so that this thread must not try again and again. */
+    pthread_mutex_lock(&tcp->net.lock);
+    tern_net_rings_delay();
     if (tern_tcp_drain(&tcp->net) > 0) {
         thread->worked = tern_base_now();
         ns = 0;
@@ -205,6 +207,7 @@ static int64_t progress_poll(struct tern_helper_poller *poller, bool again)
         ns = RETRY_NS;
     }
     pthread_mutex_unlock(&tcp->net.lock);
+    tern_net_rings_make_up(&tcp->net);
     return lingers(tcp) ? 0 : ns;
 }
 

@@ -251,9 +251,9 @@ bool tern_op_coll_forces(unsigned call, const char *name);
 #define TERN_BOARD_CELLS 64u
 #define TERN_BOARD_PAGES 4u
 
-/* Which thread first made progress on the last long operation after its start. A program that waited for the last
- * operation probably waits for the next one, too, and two threads that do the same work are slower than one. */
-enum tern_coll_first { TERN_COLL_FIRST_UNKNOWN, TERN_COLL_FIRST_PROGRAM, TERN_COLL_FIRST_HELPER };
+/* What the program did after it started the last long operation. A program that waited for that operation immediately
+ * probably waits for the next one, too, and two threads that do the same work are slower than one. */
+enum tern_coll_after { TERN_COLL_AFTER_UNKNOWN, TERN_COLL_AFTER_WAITED, TERN_COLL_AFTER_COMPUTED };
 
 struct tern_station {
     pthread_mutex_t         lock;  /* guards ctx, active, ended and the operations on these lists */
@@ -277,7 +277,8 @@ struct tern_station {
     bool                    quit;   /* the other members know that calls fail here */
     struct tern_coll_temp  *debris; /* memory that peers may still read */
     struct tern_activity    activity;
-    _Atomic uint8_t         first;                   /* enum tern_coll_first */
+    _Atomic uint8_t         after;                   /* enum tern_coll_after */
+    _Atomic int64_t         started;                 /* when the program had started the last long operation */
     struct tern_list        helped;                  /* on the list of the helper */
     struct tern_board      *board;                   /* [size] board.h; NULL: none */
     struct tern_reach      *reach;                   /* reach.h; NULL: no member has accessed the memory of others */
@@ -308,16 +309,8 @@ bool tern_op_coll_arrive(struct tern_coll *c);
  * instead. */
 void tern_op_coll_open_gate(struct tern_coll *c, tern_status status, const char *text);
 
-/* Make progress on the operations of a station. Returns whether there was any. */
-bool tern_op_coll_progress(struct tern_station *station);
-
-/* Record which thread made progress on the last long operation, if this is the first progress after its start. */
-static inline void tern_op_coll_note_first(struct tern_station *station, enum tern_coll_first first)
-{
-    /* relaxed: a hint */
-    if (atomic_load_explicit(&station->first, memory_order_relaxed) == TERN_COLL_FIRST_UNKNOWN)
-        atomic_store_explicit(&station->first, (uint8_t)first, memory_order_relaxed);
-}
+/* Make progress on the operations of a station. */
+void tern_op_coll_progress(struct tern_station *station);
 
 /* Make progress for a thread that starts an operation and does not wait for it: long steps are left to other threads.
  * The caller wakes the helper thread afterwards. is_brief: whether this thread leaves long steps to others. */

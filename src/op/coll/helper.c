@@ -59,8 +59,7 @@ static int64_t poll_station(struct tern_station *station)
     if (tern_boot_activity_recent(&station->activity, 0))
         return TERN_HELPER_NAP;
     tern_core_message_poll_channels(TERN_MESSAGES_TAGGED | TERN_MESSAGES_HELPED);
-    if (tern_op_coll_progress(station))
-        tern_op_coll_note_first(station, TERN_COLL_FIRST_HELPER);
+    tern_op_coll_progress(station);
     if (busy(station) != before)
         return 0;
     /* relaxed: hints */

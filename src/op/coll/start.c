@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/debug.h"
 #include "core/job.h"
 #include "core/message.h"
@@ -239,6 +240,8 @@ static void begin(struct tern_station *station, bool urgent)
     tern_op_coll_progress_briefly(station);
     if (atomic_load_explicit(&station->busy, memory_order_relaxed) > 0) /* another thread may write it */
         tern_op_coll_helper_wake(urgent);
+    if (urgent) /* the helper thread may have run instead of this one */
+        atomic_store_explicit(&station->started, tern_base_now(), memory_order_relaxed); /* a hint */
 }
 
 static tern_status start_with(struct tern_ctx *ctx, struct tern_coll *c, const tern_opts *opts)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/debug.h"
 #include "boot/bell.h"
 #include "core/job.h"
@@ -24,6 +25,7 @@
 #include "op/trigger/engine.h"
 
 #define LONG (64u << 10) /* bytes; to send or receive more takes several times as long as the wake of a thread, 10 us */
+#define IMMEDIATELY 200000 /* ns after the start of an operation in which a program that waits for it polls */
 
 /* ---- operations ---- */
 
@@ -240,26 +242,22 @@ void tern_op_coll_progress_briefly(struct tern_station *station)
     is_brief = false;
 }
 
-bool tern_op_coll_progress(struct tern_station *station)
+void tern_op_coll_progress(struct tern_station *station)
 {
     struct tern_list ended, *node;
-    bool             any = false;
 
     if (tern_core_in_handler())
-        return false;
+        return;
     tern_base_list_init(&ended);
     atomic_store(&station->again, true); /* seq_cst, as below: either thread sees what the other did */
     while (atomic_load(&station->again) && pthread_mutex_trylock(&station->lock) == 0) {
         atomic_store(&station->again, false);
-        if (round_of(station, &ended)) {
-            any = true;
+        if (round_of(station, &ended))
             tern_core_message_keep_awake(); /* no bell rings any more for messages that match new receives */
-        }
         pthread_mutex_unlock(&station->lock);
     }
     while ((node = tern_base_list_pop(&ended)))
         end(TERN_LIST_ITEM(node, struct tern_coll, node));
-    return any;
 }
 
 /* Return whether the helper thread must serve an operation at once: the operation takes much longer than the wake of a
@@ -271,9 +269,23 @@ static bool is_urgent(struct tern_station *station, const struct tern_coll *c)
 
     if (c->direct || !is_long)
         return c->direct != NULL;
-    waits = atomic_load_explicit(&station->first, memory_order_relaxed) == TERN_COLL_FIRST_PROGRAM; /* a hint */
-    atomic_store_explicit(&station->first, TERN_COLL_FIRST_UNKNOWN, memory_order_relaxed);
+    /* relaxed, here and in the next function: hints */
+    waits = atomic_load_explicit(&station->after, memory_order_relaxed) == TERN_COLL_AFTER_WAITED;
+    atomic_store_explicit(&station->started, tern_base_now(), memory_order_relaxed);
+    atomic_store_explicit(&station->after, TERN_COLL_AFTER_UNKNOWN, memory_order_relaxed);
     return !waits;
+}
+
+/* Record what the program, which now polls, did after it started the last long operation. */
+static void note_poll(struct tern_station *station)
+{
+    int64_t since;
+
+    if (TERN_LIKELY(atomic_load_explicit(&station->after, memory_order_relaxed) != TERN_COLL_AFTER_UNKNOWN))
+        return;
+    since = tern_base_now() - atomic_load_explicit(&station->started, memory_order_relaxed);
+    atomic_store_explicit(&station->after, since < IMMEDIATELY ? TERN_COLL_AFTER_WAITED : TERN_COLL_AFTER_COMPUTED,
+                          memory_order_relaxed);
 }
 
 bool tern_op_coll_arrive(struct tern_coll *c)
@@ -315,7 +327,7 @@ void tern_op_coll_advance(struct tern_ctx *ctx)
     struct tern_station *station = ctx->team->coll;
 
     tern_boot_activity_mark(&station->activity);
-    tern_op_coll_note_first(station, TERN_COLL_FIRST_PROGRAM);
+    note_poll(station);
     tern_op_coll_progress(station);
 }
 
