@@ -180,22 +180,22 @@ static inline void tern_base_nq_publish(const struct tern_nq_claim *claim, unsig
 bool tern_base_nq_push_inline(struct tern_nq_producer *p, const uint64_t word[TERN_NQ_WORDS], void *to, const void *src,
                               size_t len);
 
-/* Return whether the producer knows free cells of the current row for the next message and for the one after it, so
- * that it need not consider a switch to the other row. */
-static inline bool tern_base_nq_has_cells(const struct tern_nq_producer *p)
+/* Return whether the producer knows free primary cells for the next message and for the one after it, so that it need
+ * not consider a switch to the overflow cells. Only the primary cells have this fast path: a sender that needs the
+ * overflow cells is faster than the receiver, and would only use more of them, whose lines are in no cache. */
+static inline bool tern_base_nq_has_primary_cells(const struct tern_nq_producer *p)
 {
-    const struct tern_nq_row *row = &p->row[p->at];
+    const struct tern_nq_row *row = &p->row[TERN_NQ_PRIMARY];
 
-    return row->load[(row->next + 1) & row->mask].number <= p->done &&
-           (TERN_LIKELY(p->at == TERN_NQ_PRIMARY) || (row->next + 1) % TERN_NQ_RUN > 0);
+    return p->at == TERN_NQ_PRIMARY && row->load[(row->next + 1) & row->mask].number <= p->done;
 }
 
-/* Send a message with an inline payload of one word. tern_base_nq_has_cells() must have returned true. Every store
- * before the publishing store delays the message, so the producer's own records are updated afterwards. */
+/* Send a message with an inline payload of one word. tern_base_nq_has_primary_cells() must have returned true. Every
+ * store before the publishing store delays the message, so the producer's own records are updated afterwards. */
 static inline void tern_base_nq_push_word(struct tern_nq_producer *p, const uint64_t word[TERN_NQ_WORDS], void *to,
                                           const void *src)
 {
-    struct tern_nq_row  *row = &p->row[p->at];
+    struct tern_nq_row  *row = &p->row[TERN_NQ_PRIMARY];
     uint64_t             i = row->next & row->mask, number = p->number + 1;
     struct tern_nq_cell *cell = &row->cell[i];
     uint64_t            *head = (uint64_t *)(void *)cell->head;

@@ -58,13 +58,13 @@ bool tern_inject_inline(struct tern_inject_notify *handle, const uint64_t word[T
                         const void *src, size_t len);
 
 /* Send a notification with one word of inline payload. Returns false, without sending anything, unless the calling
- * thread holds the bias of the lock and knows that cells are free; then the caller uses tern_inject_inline. */
+ * thread holds the bias of the lock and knows that primary cells are free; then the caller uses tern_inject_inline. */
 static inline bool tern_inject_word(struct tern_inject_notify *handle, const uint64_t word[TERN_NQ_WORDS], void *to,
                                     const void *src)
 {
     if (TERN_UNLIKELY(!tern_base_bias_enter(&handle->lock.biased)))
         return false;
-    if (TERN_UNLIKELY(!tern_base_nq_has_cells(&handle->queue))) {
+    if (TERN_UNLIKELY(!tern_base_nq_has_primary_cells(&handle->queue))) {
         tern_base_biased_unlock(&handle->lock, true);
         return false;
     }

@@ -411,7 +411,7 @@ static void step_send(struct scene *s, struct model *m, unsigned dice)
 
     if (opens)
         sent = tern_base_nq_reserve(&s->p, &m->open[m->opened]);
-    else if (to >= 0 && dice % 5 > 0 && tern_base_nq_has_cells(&s->p)) {
+    else if (to >= 0 && dice % 5 > 0 && tern_base_nq_has_primary_cells(&s->p)) {
         tern_base_nq_push_word(&s->p, (const uint64_t[]){ value, 8, 9 }, &s->place[to], &value);
         sent = true;
     } else
