@@ -297,7 +297,8 @@ static inline void tern_net_ring(const struct net_link *net)
         tern_boot_wake(&net->boot->segment->slot[net->rank]);
 }
 
-/* Delay the rings of the calling thread, until it calls the second function. */
+/* The first function delays the rings of the calling thread. The second one ends the delay, and rings the bell if the
+ * thread has asked for a ring meanwhile. */
 static inline void tern_net_rings_delay(void)
 {
     tern_net_rings = NET_RINGS_DELAYED;

@@ -260,15 +260,17 @@ void tern_op_coll_progress(struct tern_station *station)
         end(TERN_LIST_ITEM(node, struct tern_coll, node));
 }
 
-/* Return whether the helper thread must serve an operation at once: the operation takes much longer than the wake of a
- * thread, and the program probably does not wait for it immediately. The thread alone accesses the memory of other
- * ranks for a nonblocking operation that does so. */
+/* Return whether the helper thread must serve a nonblocking operation at once. It must if the operation accesses the
+ * memory of other ranks, because the call that starts the operation leaves that to the thread; and if the operation
+ * takes much longer than the wake of a thread, and the program probably does not wait for it immediately. */
 static bool is_urgent(struct tern_station *station, const struct tern_coll *c)
 {
-    bool is_long = c->moved >= LONG, waits;
+    bool waits;
 
-    if (c->direct || !is_long)
-        return c->direct != NULL;
+    if (c->direct)
+        return true;
+    if (c->moved < LONG)
+        return false;
     /* relaxed, here and in the next function: hints */
     waits = atomic_load_explicit(&station->after, memory_order_relaxed) == TERN_COLL_AFTER_WAITED;
     atomic_store_explicit(&station->started, tern_base_now(), memory_order_relaxed);
